@@ -2,16 +2,21 @@
 """Queries about the nodes of programs."""
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ingot._C import Tensor
 from ingot.export.exported_program import ExportedProgram
 from ingot.export.graph_signature import InputKind
+from ingot.fx.graph_module import GraphModule
+from ingot.fx.node import Node
 from ingot.utils._pytree import register_dataclass_as_pytree_node
 
 __all__ = [
     "get_buffer", "get_lifted_tensor_constant", "get_param", "is_buffer", "is_lifted_tensor_constant", "is_param",
-    "register_dataclass_as_pytree_node",
+    "node_inline_", "node_replace_", "nodes_count", "nodes_filter", "nodes_first", "nodes_map",
+    "register_dataclass_as_pytree_node", "sequential_split",
 ]  # fmt: skip
 
 
@@ -51,3 +56,70 @@ def is_lifted_tensor_constant(program: ExportedProgram, node: Any) -> bool:
 def get_lifted_tensor_constant(program: ExportedProgram, node: Any) -> Tensor | None:
     name = _target(program, node, InputKind.CONSTANT_TENSOR)
     return None if name is None else program.constants[name]
+
+
+def nodes_filter(nodes: Iterable[Node], node_call_back: Callable[[Node], bool]) -> list[Node]:
+    """The nodes that a function accepts."""
+    return [node for node in nodes if node_call_back(node)]
+
+
+def nodes_first(nodes: Iterable[Node], node_call_back: Callable[[Node], bool] | None = None) -> Node | None:
+    """The first node that a function accepts."""
+    return next((n for n in nodes if node_call_back is None or node_call_back(n)), None)
+
+
+def nodes_count(nodes: Iterable[Node], node_call_back: Callable[[Node], bool]) -> int:
+    return len(nodes_filter(nodes, node_call_back))
+
+
+def nodes_map(nodes: list[Node], node_call_back: Callable[[Node], Any]) -> list[Node]:
+    """Calls a function on each node; returns the nodes."""
+    for node in nodes:
+        node_call_back(node)
+    return nodes
+
+
+def node_replace_(old_node: Node, new_node: Node) -> None:
+    """A new node takes the place of an old one."""
+    old_node.replace_all_uses_with(new_node)
+    old_node.users.clear()
+    old_node.graph.erase_node(old_node)
+
+
+def node_inline_(call_mod_node: Node) -> None:
+    """The graph of a module takes the place of its call; inputs become operands."""
+    if call_mod_node.op != "call_module":
+        raise AssertionError(f"{call_mod_node} is no call of a module")
+    gm = call_mod_node.graph.owning_module
+    sub = gm.get_submodule(call_mod_node.target)
+    graph = gm.graph
+    values: dict[Node, Any] = dict(
+        zip([n for n in sub.graph.nodes if n.op == "placeholder"], call_mod_node.args, strict=True)
+    )
+    with graph.inserting_before(call_mod_node):
+        results = graph.graph_copy(sub.graph, values)
+    if isinstance(results, Node):
+        call_mod_node.replace_all_uses_with(results)
+    else:
+        for user in list(call_mod_node.users):
+            user.replace_all_uses_with(results[user.args[1]])
+            graph.erase_node(user)
+    graph.erase_node(call_mod_node)
+    gm.delete_all_unused_submodules()
+    gm.recompile()
+
+
+def sequential_split(gm: GraphModule, node_call_back: Callable[[Node], bool]) -> GraphModule:
+    """The module cut in front of every node that the function accepts: calls of sub-modules, one after the other."""
+    from ingot.fx.passes.split_module import split_module
+
+    number = 0
+    parts: dict[Node, int] = {}
+    for node in gm.graph.nodes:
+        if node_call_back(node):
+            number += 1
+        parts[node] = number
+    new = split_module(gm, gm, lambda n: parts[n], keep_original_order=True, keep_original_node_name=True)
+    new.graph._codegen = copy.copy(gm.graph._codegen)
+    new.recompile()
+    return new

@@ -6,7 +6,8 @@ import math
 import operator
 from typing import Any, ClassVar
 
-from ingot import _C, fx
+from ingot import _C, fx, nn
+from ingot.export.graph_signature import InputKind
 
 __all__ = ["SpecViolationError", "TrainingIRVerifier", "Verifier", "load_verifier"]
 
@@ -52,6 +53,7 @@ class Verifier:
     def check(self, ep: Any) -> None:
         """SpecViolationError with the first violation."""
         self._check_graph_module(ep.graph_module)
+        _check_signature(ep)
 
     def __call__(self, ep: Any) -> None:
         self.check(ep)
@@ -71,6 +73,92 @@ class Verifier:
             elif node.op == "get_attr" and isinstance(sub := getattr(gm, node.target, None), fx.GraphModule):
                 self._check_graph_module(sub)
         self.check_additional(gm)
+
+
+def _check_input(ep: Any, spec: Any) -> None:
+    """A weight or constant that the signature names is where it belongs."""
+    kind, target = spec.kind, spec.target
+    if kind is InputKind.USER_INPUT or kind is InputKind.TOKEN:
+        return
+    if target is None:
+        raise SpecViolationError(f"InputSpec for {spec.arg.name} has no target.")
+    if kind is InputKind.PARAMETER:
+        if target not in ep.state_dict:
+            raise SpecViolationError(f"Parameter {target} is not in the state dict.")
+        if not isinstance(ep.state_dict[target], nn.Parameter):
+            raise SpecViolationError(
+                f"State dict entry for parameter {target} is not an instance of torch.nn.Parameter."
+            )
+    elif kind is InputKind.BUFFER:
+        if spec.persistent is None:
+            raise SpecViolationError(f"Buffer {target} is missing a persistence flag")
+        if spec.persistent and target not in ep.state_dict:
+            raise SpecViolationError(f"Buffer {target} is not in the state dict.")
+        if not spec.persistent and target in ep.state_dict:
+            raise SpecViolationError(f"Non-persistent buffer {target} is in the state dict, it should not be.")
+    elif target not in ep.constants:
+        what = "Constant tensor" if kind is InputKind.CONSTANT_TENSOR else "Custom object"
+        raise SpecViolationError(f"{what} {target} is not in the constants dictionary.")
+
+
+def _check_outputs(signature: Any, names: list[str | None]) -> None:
+    """Mutations come first and are those of the signature, then the user's results in order."""
+    buffers, inputs = signature.buffers_to_mutate, signature.user_inputs_to_mutate
+    count = len(buffers) + len(inputs)
+    tokens = len(signature.output_tokens)
+    loss = sum(s.kind.name.startswith(("LOSS", "GRADIENT", "PARAMETER")) for s in signature.output_specs)
+    if len(names) != count + tokens + len(signature.user_outputs) and not loss:
+        raise SpecViolationError(
+            f"Number of output nodes {len(names)} is different Than the number of outputs specified by the graph "
+            f"signature: \nNumber of mutated buffers: {count}. \nNumber of user outputs: "
+            f"{len(signature.user_outputs)}. \n"
+        )
+    for name in names[tokens : tokens + count]:
+        if name in buffers:
+            if buffers[name] not in signature.buffers:
+                raise SpecViolationError(
+                    f"Buffer output {name} does not point to a buffer that exists. \nDict of buffers that are "
+                    f"mutated, in order: {dict(buffers)} \nBuffer nodes available: {signature.buffers} \n"
+                )
+        elif name in inputs:
+            if inputs[name] not in signature.user_inputs:
+                raise SpecViolationError(
+                    f"User input output {name} does not point to a user input that exists. \nDict of user inputs "
+                    f"that are mutated, in order: {dict(inputs)} \nUser input nodes available: "
+                    f"{signature.user_inputs} \n"
+                )
+        else:
+            raise SpecViolationError(
+                f"Mutation node {name} is neither a buffer nor a user input. Buffers to mutate: {dict(buffers)}, "
+                f"User inputs to mutate: {dict(inputs)}"
+            )
+    if loss:
+        return
+    for name, known in zip(names[tokens + count :], signature.user_outputs, strict=False):
+        if name is not None and isinstance(known, str) and name != known:
+            raise SpecViolationError(
+                f"User output {name} is not in the correct order or is not found in the exported program's "
+                f"user_output list: {signature.user_outputs}. "
+            )
+
+
+def _check_signature(ep: Any) -> None:
+    """The signature describes the graph, the weights and the constants that there are."""
+    signature = ep.graph_signature
+    holders = [n.name for n in ep.graph.nodes if n.op == "placeholder"]
+    specs = signature.input_specs
+    if len(holders) != len(specs):
+        raise SpecViolationError(
+            f"Number of graph inputs ({len(holders)}) does not match number of inputs in the graph signature "
+            f"({len(specs)})"
+        )
+    for spec, name in zip(specs, holders, strict=True):
+        if getattr(spec.arg, "name", name) not in (name, ""):
+            raise SpecViolationError(f"Input spec {spec.arg.name} does not match node name {name}")
+        _check_input(ep, spec)
+    output = ep.graph.output_node()
+    results = output.args[0] if isinstance(output.args[0], (list, tuple)) else [output.args[0]]
+    _check_outputs(signature, [getattr(r, "name", None) for r in results])
 
 
 def _is_higher_order(op: Any) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ingot import nn
+from ingot._compat import level
 from ingot.export import _trace, dynamic_shapes, exported_program, graph_signature
 from ingot.export._draft_export import draft_export
 from ingot.export._save import load, save
@@ -29,14 +30,22 @@ def export(
     kwargs: dict[str, Any] | None = None,
     *,
     dynamic_shapes: Any = None,
-    strict: bool = True,
+    strict: bool | None = None,
     preserve_module_call_signature: tuple[str, ...] = (),
 ) -> ExportedProgram:
     """Captures `mod` called with `args` and `kwargs` as a functional program, composite operators not decomposed.
 
     `dynamic_shapes` says which sizes may differ from those of the examples: by parameter name or position, nested as
-    the inputs are, per tensor {dimension: Dim} or a tuple with one entry per dimension.
+    the inputs are, per tensor {dimension: Dim} or a tuple with one entry per dimension. Exports are strict and
+    functional, unless `ingot.set_compat` chose a later release.
     """
+    defaults = level()
+    strict = defaults.strict if strict is None else strict
+    if not defaults.functional:
+        return export_for_training(
+            mod, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict,
+            preserve_module_call_signature=preserve_module_call_signature,
+        )  # fmt: skip
     return _trace._export(
         mod, args, kwargs, dynamic_shapes, strict=strict, pre_dispatch=True,
         preserve_module_call_signature=preserve_module_call_signature,

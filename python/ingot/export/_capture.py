@@ -191,6 +191,7 @@ class Run:
                 raise
             carry_issues(error, other)
             raise other from error
+        self.result.set_modules([path for path, _ in self.state.modules if path])
         keep_signatures(self.result, self.calls, names)
         return self
 

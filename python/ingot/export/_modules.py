@@ -70,10 +70,12 @@ class ModuleStack:
         self._preserve = set(options.preserve)
         self.calls: list[ModuleCall] = []
         self._stack: list[tuple[str, int]] = []  # (path, id of the module)
+        self._running = [0]  # numbers of the calls under way, outermost first
+        self._ncalls = 0
         self._levels: dict[tuple[str, str], tuple[str, str, str]] = {}  # (key, path, class) by path and shown path
         # A strict capture calls a module of several names by the first one that the program read.
         self._shared = self._strict and any(len(names) > 1 for names in self._names.values())
-        self._read: dict[int, list[str]] = {}  # names that were read and not called yet
+        self._read: dict[int, list[tuple[int, str]]] = {}  # names that were read, by which call, and not called yet
         self._first: dict[int, str] = {}
 
     def shown(self) -> dict[str, str]:
@@ -90,7 +92,7 @@ class ModuleStack:
             above = self._place(module)
             path = f"{above}.{name}" if above else name
             if path in names:
-                self._read.setdefault(id(member), []).append(path)
+                self._read.setdefault(id(member), []).append((self._running[-1], path))
                 self._first.setdefault(id(member), path)
         return member
 
@@ -100,14 +102,23 @@ class ModuleStack:
             if at == id(module):
                 return path
         read = self._read.get(id(module))
-        return read[-1] if read else self._names.get(id(module), [""])[0]
+        return read[-1][1] if read else self._names.get(id(module), [""])[0]
+
+    def _take_read(self, module: nn.Module) -> str | None:
+        """The name by which the caller, and nobody else, read the module last."""
+        read = self._read.get(id(module), [])
+        for i in reversed(range(len(read))):
+            if read[i][0] == self._running[-1]:
+                return read.pop(i)[1]
+        return None
 
     def _path(self, module: nn.Module) -> str | None:
         names = self._names.get(id(module))
         if names is None:
             return None
-        if self._read.get(id(module)):
-            return self._read[id(module)].pop()
+        read = self._take_read(module)
+        if read is not None:
+            return read
         if len(names) > 1 and self._stack:  # a module of several names: the one below the caller
             prefix = self._stack[-1][0]
             inside = [n for n in names if n.startswith(f"{prefix}." if prefix else "")]
@@ -138,6 +149,8 @@ class ModuleStack:
                 self._state.call(module)
             self._in_layer = True
         self._stack.append((path, id(module)))
+        self._ncalls += 1
+        self._running.append(self._ncalls)
         if not inside:
             _C.trace_module(*self._level(path, shown, module))
         kept = None
@@ -157,6 +170,7 @@ class ModuleStack:
             raise
         finally:
             self._stack.pop()
+            self._running.pop()
             if not inside:
                 _C.trace_module()
             if layer:

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from ingot import _C
 from ingot._C import Tensor
-from ingot.export.exported_program import ExportedProgram
+from ingot.export.exported_program import ExportedProgram, input_rows, state_rows
 from ingot.export.graph_signature import InputKind
 from ingot.utils import _pytree as pytree
 
@@ -23,23 +23,6 @@ FileLike = str | os.PathLike[str] | BinaryIO
 MAX_OPSET = 10  # of aten
 
 
-def _input_rows(ep: ExportedProgram) -> list[tuple[str, str, str | None, bool, str | None]]:
-    return [
-        (s.kind.name, s.arg.name, s.target, bool(s.persistent), getattr(s.arg, "class_fqn", None))
-        for s in ep.graph_signature.input_specs
-    ]
-
-
-def _state_rows(ep: ExportedProgram) -> list[tuple[str, str, Tensor]]:
-    parameters = set(ep.graph_signature.parameters)
-    temporary = set(ep.graph_signature.non_persistent_buffers)
-    rows = [("parameter" if k in parameters else "buffer", k, v) for k, v in ep.state_dict.items()]
-    rows += [
-        ("temporary" if k in temporary else "constant", k, v) for k, v in ep.constants.items() if isinstance(v, Tensor)
-    ]
-    return rows
-
-
 def _same_weights(known: dict[str, Any], now: dict[str, Any] | None) -> bool:
     return now is None or (list(known) == list(now) and all(known[k] is now[k] for k in known))
 
@@ -47,16 +30,19 @@ def _same_weights(known: dict[str, Any], now: dict[str, Any] | None) -> bool:
 def _resigned(ep: ExportedProgram) -> Any:
     """The engine's program with the signature and the weights that Python has now."""
     program = ep._program
-    inputs = _input_rows(ep)
+    inputs = input_rows(ep.graph_signature)
     known = [(k, n, t, p) for k, n, t, p, _ in program.input_specs]
     same = known == [row[:4] for row in inputs]
     same = same and len(known) == sum(n.op == "placeholder" for n in ep.graph.nodes)
     tensors = None if ep._constant is None else {k: v for k, v in ep._constant.items() if isinstance(v, Tensor)}
-    same = same and _same_weights(program.state_dict, ep._state) and _same_weights(program.constants, tensors)
+    state = ep._state
+    if state is not None:
+        state = {k: ep._engine_tensors.get(id(v), v) for k, v in state.items()}
+    same = same and _same_weights(program.state_dict, state) and _same_weights(program.constants, tensors)
     if same:
         return program
     outputs = [(s.kind.name, s.target) for s in ep.graph_signature.output_specs]
-    return _C.pt2_resign(program, inputs, outputs, _state_rows(ep))
+    return _C.pt2_resign(program, inputs, outputs, state_rows(ep.graph_signature, ep.state_dict, ep.constants))
 
 
 def _namedtuples(spec: Any, found: dict[str, Any]) -> dict[str, Any]:
@@ -174,8 +160,12 @@ def load(
 ) -> ExportedProgram:
     """Reads a .pt2 archive of any PyTorch; weights stay pages of the file. The names in `extra_files` get the texts
     that the archive has under them."""
-    source = f.read() if hasattr(f, "read") else os.fspath(f)  # type: ignore[union-attr]
-    program = _C.pt2_load(source)
+    if hasattr(f, "read"):
+        if hasattr(f, "seekable") and f.seekable():
+            f.seek(0)  # as a zip reader does: the position that a save left behind does not matter
+        program = _C.pt2_load(f.read())
+    else:
+        program = _C.pt2_load(os.fspath(f))
     _check_opsets(program, expected_opset_version)
     if extra_files is not None:
         found = _C.pt2_extra(program)

@@ -122,9 +122,12 @@ class _Attributes:
         return len(now) == len(then) and all(map(is_, now, then)) and all(map(is_, now.values(), then.values()))
 
     def assigned(self) -> list[str]:
-        """Names of tensor attributes that are other tensors now, spelled from the root."""
-        now = self.others if self._is_same() else self._others()
-        return [name for name, t in self._named(now).items() if self.tensors.get(name) is not t] if now else []
+        """Names of the tensor attributes that are something else now, spelled from the root. One that appears during
+        the export (a cache that is filled on first use) is no state of the module."""
+        if not self.tensors:
+            return []
+        now = self._named(self.others if self._is_same() else self._others())
+        return [name for name, t in self.tensors.items() if now.get(name) is not t]
 
     def restore(self) -> None:
         if not self._is_same():

@@ -78,6 +78,10 @@ class Dim:
     def root(self) -> Dim:
         return self._root
 
+    def fn(self, size: int) -> int:
+        """The size for a size of the root."""
+        return self._factor * size + self._term
+
     @property
     def min(self) -> int:
         if self._root is self:
@@ -269,67 +273,86 @@ def combine_args(f: Any, args: tuple, kwargs: dict[str, Any] | None) -> dict[str
         raise TypeError(str(error)) from None
 
 
-# Trees. A registered class is entered by its fields, so a list mirrors it.
+# Trees. Containers of Python have shapes of the same type; a registered class is entered by its fields, for which a
+# list stands.
 
 
-def _children(value: Any) -> tuple[str, list[Any], list[Any]] | None:
-    """Kind of container, keys, children; None: a leaf."""
-    if isinstance(value, dict):
-        return "dict", list(value), list(value.values())
+def _children(value: Any) -> tuple[Any, list[Any], list[Any]] | None:
+    """Type of the container, keys, children; None: a leaf."""
     node = pytree._node_of(value)
     if node is None:
         return None
+    if isinstance(value, dict):
+        return node.type, list(value), list(value.values())
     items = list(node.flatten_fn(value)[0])
-    kind = node.type.__name__ if node.type in (list, tuple) else "sequence"
-    return kind, list(range(len(items))), items
+    return node.type, list(range(len(items))), items
 
 
 def _map(fn: Callable[[Any], Any], value: Any) -> Any:
-    inside = _children(value)
-    if inside is None:
+    """The tree of shapes that fn gives for the leaves."""
+    node = pytree._node_of(value)
+    if node is None:
         return fn(value)
-    kind, keys, items = inside
+    items, context = node.flatten_fn(value)
     mapped = [_map(fn, item) for item in items]
-    return dict(zip(keys, mapped, strict=True)) if kind == "dict" else tuple(mapped) if kind == "tuple" else mapped
+    return node.unflatten_fn(mapped, context) if node.type in pytree.BUILTIN_TYPES else mapped
 
 
 def _where(path: tuple) -> str:
     return "".join(f"[{key!r}]" for key in path)
 
 
-def _mismatch(text: str) -> UserError:
+def _mismatch(path: tuple, inputs: str, shapes: str) -> UserError:
+    at = _where(path)
     return UserError(
         UserErrorType.INVALID_INPUT,
-        f"Detected mismatch between the structure of `inputs` and `dynamic_shapes`: {text}",
+        "Detected mismatch between the structure of `inputs` and `dynamic_shapes`: "
+        f"`inputs{at}` {inputs}, but `dynamic_shapes{at}` {shapes}",
         case_name="dynamic_shapes_validation",
     )
 
 
-def _sub_shapes(path: tuple, kind: str, keys: list, shapes: Any) -> list[Any]:
-    """The shapes for the children of a container."""
-    at = _where(path)
-    if isinstance(shapes, dict) and kind == "dict":
-        if set(shapes) != set(keys):
-            raise _mismatch(f"`inputs{at}` has keys {keys}, but `dynamic_shapes{at}` has keys {list(shapes)}")
-        return [shapes[key] for key in keys]
-    if isinstance(shapes, (list, tuple)) and kind != "dict":
-        if len(shapes) != len(keys):
-            raise _mismatch(
-                f"`inputs{at}` has {len(keys)} elements, but `dynamic_shapes{at}` has {len(shapes)} elements"
-            )
+def _type_of(shapes: Any) -> Any:
+    """The type of a container of Python; None: anything else."""
+    node = pytree._node_of(shapes)
+    return node.type if node is not None and node.type in pytree.BUILTIN_TYPES else None
+
+
+def _in_container(path: tuple, kind: Any, keys: list, shapes: Any) -> list[Any]:
+    """The shapes for the children of a container of Python."""
+    found = _type_of(shapes)
+    is_dict = issubclass(kind, dict) if isinstance(kind, type) else False
+    if found is None:
+        raise _mismatch(path, f"is a {kind}", "is not")
+    if found is not kind and not (is_dict and isinstance(shapes, dict) and set(shapes) == set(keys)):
+        raise _mismatch(path, f"is a {kind}", f"is a {found}")
+    if len(shapes) != len(keys):
+        raise _mismatch(path, f"has {len(keys)} elements", f"has {len(shapes)} elements")
+    if not is_dict:
         return list(shapes)
-    inputs = {"dict": dict, "list": list, "tuple": tuple}.get(kind, list)
-    raise _mismatch(f"`inputs{at}` is a {inputs}, but `dynamic_shapes{at}` is a {type(shapes)}")
+    if set(shapes) != set(keys):
+        raise _mismatch(path, f"has keys {keys}", f"has keys {list(shapes)}")
+    return [shapes[key] for key in keys]
+
+
+def _in_class(keys: list, shapes: Any) -> list[Any]:
+    """The shapes for the fields of a registered class."""
+    if type(shapes) is not list:
+        raise ValueError(f"Node type mismatch; expected {list}, but got {_type_of(shapes) or type(shapes)}.")
+    if len(shapes) != len(keys):
+        raise ValueError(f"Node arity mismatch; expected {len(keys)}, but got {len(shapes)}.")
+    return shapes
 
 
 def _leaves(path: tuple, value: Any, shapes: Any) -> Iterator[tuple[tuple, Any, Any]]:
-    """(path, leaf, its shape) in flat order. None means a whole sub-tree."""
+    """(path, leaf, its shape) in flat order."""
     inside = _children(value)
     if inside is None:
         yield path, value, shapes
         return
     kind, keys, items = inside
-    below = [None] * len(items) if shapes is None else _sub_shapes(path, kind, keys, shapes)
+    builtin = kind in pytree.BUILTIN_TYPES
+    below = _in_container(path, kind, keys, shapes) if builtin else _in_class(keys, shapes)
     for key, item, shape in zip(keys, items, below, strict=True):
         yield from _leaves((*path, key), item, shape)
 
@@ -462,7 +485,7 @@ def _by_name(combined: dict[str, Any], shapes: Any) -> dict[str, Any]:
         return shapes
     if isinstance(shapes, (list, tuple)):
         if len(shapes) != len(combined):
-            raise _mismatch(f"`inputs` has {len(combined)} elements, but `dynamic_shapes` has {len(shapes)} elements")
+            raise _mismatch((), f"has {len(combined)} elements", f"has {len(shapes)} elements")
         return dict(zip(combined, shapes, strict=True))
     raise UserError(
         UserErrorType.INVALID_INPUT,
@@ -484,11 +507,12 @@ def read_shapes(
     reader = _Reader(lenient)
     by_name = _by_name(combined, shapes)
     positional = isinstance(shapes, (list, tuple))
-    out: dict[tuple, tuple | None] = {}
-    for i, (name, value) in enumerate(combined.items()):
-        for path, leaf, shape in _leaves((i if positional else name,), value, by_name[name]):
-            out[(name, *path[1:])] = reader.shape(path, leaf, shape)
-    return out
+    leaves = [
+        (name, *leaf)
+        for i, (name, value) in enumerate(combined.items())
+        for leaf in _leaves((i if positional else name,), value, by_name[name])
+    ]  # all of them first: a wrong structure is the error that counts
+    return {(name, *path[1:]): reader.shape(path, leaf, shape) for name, path, leaf, shape in leaves}
 
 
 def shapes_of_constraints(constraints: list[Constraint], leaves: list[Any]) -> list[tuple | None]:
@@ -576,3 +600,6 @@ def apply_fixes(found: list[tuple[str, Any]], dynamic_shapes: Any) -> Any:
     seen: dict[str, Dim] = {}
     map_dims(dynamic_shapes, collect)
     return map_dims(dynamic_shapes, fixed)
+
+
+_combine_args = combine_args  # PyTorch's name

@@ -184,17 +184,6 @@ def _register(module: nn.Module, path: str, value: Any, persistent: bool) -> Non
         module.register_buffer(name, value, persistent=persistent)
 
 
-def _tied(state: dict[str, Any]) -> dict[str, Any]:
-    """Tensors that are the same memory, read in the same way, as one: files do not say that they were one."""
-    known: dict[tuple, Tensor] = {}
-    for name, value in state.items():
-        real = isinstance(value, Tensor) and not isinstance(value, nn.Parameter) and _C.env_of(value) is None
-        if real and value.numel() > 0:
-            key = value.data_ptr(), value.dtype, tuple(value.shape), value.stride(), value.requires_grad
-            state[name] = known.setdefault(key, value)
-    return state
-
-
 def _input_spec(kind: str, name: str, target: str | None, persistent: bool, value: Any) -> InputSpec:
     if kind == "CUSTOM_OBJ":
         arg: Any = CustomObjArgument(name, value if isinstance(value, str) else type(value).__qualname__)
@@ -214,10 +203,96 @@ def _output_spec(kind: str, name: str | None, target: str | None, value: Any) ->
     return OutputSpec(OutputKind[kind], arg, target)
 
 
+def input_rows(signature: ExportGraphSignature) -> list[tuple[str, str, str | None, bool, str | None]]:
+    """The inputs of a signature as the engine takes them."""
+    return [
+        (s.kind.name, s.arg.name, s.target, bool(s.persistent), getattr(s.arg, "class_fqn", None))
+        for s in signature.input_specs
+    ]
+
+
+def state_rows(
+    signature: ExportGraphSignature, state: dict[str, Any], constants: dict[str, Any]
+) -> list[tuple[str, str, Tensor]]:
+    """Weights and constants as the engine takes them."""
+    parameters = set(signature.parameters)
+    temporary = set(signature.non_persistent_buffers)
+    rows = [("parameter" if k in parameters else "buffer", k, v) for k, v in state.items()]
+    rows += [
+        ("temporary" if k in temporary else "constant", k, v) for k, v in constants.items() if isinstance(v, Tensor)
+    ]
+    return rows
+
+
+def _program_of(
+    like: Any, graph: fx.Graph, signature: ExportGraphSignature, state: dict[str, Any], constants: dict[str, Any]
+) -> Any:
+    """The engine's program of a graph, with the specs and names of another one."""
+    outputs = [(s.kind.name, s.target) for s in signature.output_specs]
+    return _C.pt2_resign(like, input_rows(signature), outputs, state_rows(signature, state, constants), graph)
+
+
+def _signature_after(old: ExportGraphSignature, before: fx.Graph, after: fx.Graph) -> ExportGraphSignature:
+    """The signature with the names that inputs and results have in a graph that a pass has written."""
+    holders = [n.name for n in after.nodes if n.op == "placeholder"]
+    results = after.output_node().args[0]
+    if len(holders) != len(old.input_specs) or len(results) != len(old.output_specs):
+        raise RuntimeError("a pass changed the number of inputs or results of the program")
+    inputs = [
+        dataclasses.replace(s, arg=dataclasses.replace(s.arg, name=name))
+        for s, name in zip(old.input_specs, holders, strict=True)
+    ]
+    outputs = [
+        dataclasses.replace(s, arg=dataclasses.replace(s.arg, name=r.name)) if isinstance(r, fx.Node) else s
+        for s, r in zip(old.output_specs, results, strict=True)
+    ]
+    return ExportGraphSignature(inputs, outputs)
+
+
 class ExportedProgram:
     """A captured program: one graph of ATen operators, a signature, weights, ranges of its symbolic sizes."""
 
-    def __init__(
+    def __new__(cls, *args: Any, **kwargs: Any) -> ExportedProgram:
+        """Also takes what PyTorch's constructor takes: root, graph, graph_signature, state_dict, range_constraints,
+        module_call_graph, example_inputs, constants."""
+        made = super().__new__(cls)
+        if "root" in kwargs or (args and isinstance(args[0], (nn.Module, dict))):
+            made.__dict__["_parts"] = True
+        return made
+
+    def __init__(self, program: Any = None, *rest: Any, **named: Any) -> None:
+        if self.__dict__.pop("_parts", False):
+            self._init_of_parts(*(() if program is None else (program,)), *rest, **named)
+        else:
+            self._init(program, *rest, **named)
+
+    def _init_of_parts(
+        self,
+        root: Any,
+        graph: fx.Graph,
+        graph_signature: ExportGraphSignature,
+        state_dict: dict[str, Any],
+        range_constraints: dict[Any, Any],
+        module_call_graph: list[ModuleCallEntry],
+        example_inputs: tuple[tuple, dict] | None = None,
+        constants: dict[str, Any] | None = None,
+        *,
+        verifiers: Any = None,
+        verifier: Any = None,
+        tensor_constants: dict[str, Any] | None = None,
+    ) -> None:
+        constants = constants or tensor_constants or {}
+        graph = graph if isinstance(root, dict) or graph is not root.graph else root.graph
+        program = _program_of(None, graph, graph_signature, state_dict, constants)
+        signature = module_call_graph[0].signature
+        program.set_specs(*(pytree.treespec_dumps(s) for s in (signature.in_spec, signature.out_spec)))
+        self._init(program, (signature.in_spec, signature.out_spec), example_inputs, signature.forward_arg_names)
+        self._signature, self._state, self._constant = graph_signature, state_dict, constants
+        self._ranges = dict(range_constraints) if range_constraints else None
+        if verifiers is not None:
+            self._verifiers = list(verifiers)
+
+    def _init(
         self,
         program: Any,
         specs: tuple[Any, Any] | None = None,
@@ -225,11 +300,13 @@ class ExportedProgram:
         arg_names: list[str] | None = None,
     ) -> None:
         self._program = program
+        self._verifiers: list[type[Verifier]] | None = None
         self._arg_names = arg_names
         self._graph_module: fx.GraphModule | None = None
         self._example_inputs = example_inputs
         self._signature: ExportGraphSignature | None = None
         self._state: dict[str, Any] | None = None
+        self._engine_tensors: dict[int, Any] = {}  # what parameters were made of, by their identity
         self._constant: dict[str, Any] | None = None
         self._call = None if specs is None else CallSpec(*specs)
         self._ranges: dict[Any, ValueRanges] | None = None
@@ -280,7 +357,16 @@ class ExportedProgram:
     @property
     def state_dict(self) -> dict[str, Any]:
         if self._state is None:
-            self._state = _tied(self._program.state_dict)
+            self._state = self._program.state_dict
+            made: dict[int, nn.Parameter] = {}  # a weight of several names is one
+            for spec in self.graph_signature.input_specs:
+                if spec.kind is InputKind.PARAMETER and not isinstance(self._state[spec.target], nn.Parameter):
+                    value = self._state[spec.target]
+                    made.setdefault(id(value), nn.Parameter(value, value.requires_grad))
+            for name, value in list(self._state.items()):
+                if id(value) in made:
+                    self._state[name] = made[id(value)]
+                    self._engine_tensors[id(made[id(value)])] = value
         return self._state
 
     @property
@@ -309,6 +395,8 @@ class ExportedProgram:
 
     @property
     def verifiers(self) -> list[type[Verifier]]:
+        if self._verifiers is not None:
+            return self._verifiers
         return [load_verifier("TRAINING" if self._program.is_training() else "ATEN")]
 
     @property
@@ -379,6 +467,24 @@ class ExportedProgram:
         fresh = ExportedProgram(out, self.call_spec, self._example_inputs, self._arg_names)
         fresh._graph_meta = dict(self.graph_module.meta if self._graph_module is not None else self._graph_meta)
         return fresh
+
+    def _transform_do_not_use(self, *passes: Any) -> ExportedProgram:
+        """The program whose graph module the passes return, one after the other."""
+        from ingot.fx.passes.infra.pass_manager import PassManager, pass_result_wrapper
+
+        result = PassManager([pass_result_wrapper(one) for one in passes])(self.graph_module)
+        module = result.graph_module if result is not None else None
+        if module is self.graph_module and not result.modified:
+            return self
+        signature = _signature_after(self.graph_signature, self.graph, module.graph)
+        module.graph._sync()
+        program = _program_of(self._program, module.graph, signature, self.state_dict, self.constants)
+        fresh = ExportedProgram(program, self.call_spec, self._example_inputs, self._arg_names)
+        fresh._graph_meta = dict(module.meta) or dict(self.graph_module.meta)
+        fresh._signature, fresh._constant = signature, self.constants
+        return fresh
+
+    _transform = _transform_do_not_use
 
     def save_onnx(self, path: str | os.PathLike) -> None:
         self._program.save_onnx(os.fspath(path))

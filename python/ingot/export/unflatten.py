@@ -9,7 +9,7 @@ from typing import Any
 
 from ingot import nn
 from ingot._C import Tensor
-from ingot.export.exported_program import ExportedProgram, ModuleCallSignature
+from ingot.export.exported_program import ExportedProgram, ModuleCallSignature, input_paths
 from ingot.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from ingot.fx import GraphModule, Interpreter
 from ingot.fx import _pytree as fx_pytree
@@ -34,6 +34,11 @@ class InterpreterModule(nn.Module):
         super().__init__()
         self.__dict__["graph"] = graph
         graph.owning_module = self
+
+    @property
+    def graph_module(self) -> GraphModule:
+        """The graph as a module of its own, over this module's state."""
+        return GraphModule(self, self.graph)
 
     @property
     def arg_names(self) -> list[str]:
@@ -74,7 +79,8 @@ def _set(root: nn.Module, path: str, value: Any, persistent: bool = True) -> Non
             root.add_module(part, below)
         root = below
     if isinstance(value, nn.Parameter):
-        root.register_parameter(name, value)
+        if root._parameters.get(name) is None:  # modules with several paths have their weights once
+            root.register_parameter(name, value)
     elif isinstance(value, nn.Module):
         root.add_module(name, value)
     elif isinstance(value, Tensor) and persistent is not None:
@@ -108,24 +114,32 @@ class UnflattenedModule(InterpreterModule):
         self.flat_args_adapter = flat_args_adapter
         self.graph_signature = export_module.graph_signature
         self.call_spec = export_module.call_spec
+        self.check_input_constraints = True
         self.__dict__["_program"] = export_module._program
+        self.__dict__["_input_paths"] = input_paths(self.call_spec.in_spec)
         hidden = (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION, OutputKind.TOKEN)
         specs = [s for s in self.graph_signature.output_specs if s.kind not in hidden]
         inputs = [s.arg.name for s in self.graph_signature.input_specs if s.kind is InputKind.USER_INPUT]
         self._written = [inputs.index(s.target) if s.kind is OutputKind.USER_INPUT_MUTATION else None for s in specs]
-        modules = {path: InterpreterModule(graph) for path, module, graph, _ in graphs[1:] if path == module}
-        for path, module, graph, _ in graphs[1:]:
-            if path != module:  # "lin@1" is lin, called in another way
+        modules: dict[str, InterpreterModule] = {}
+        for path, module, graph, _, same_as in graphs[1:]:
+            if same_as is not None:
+                modules[path] = modules[same_as]
+            elif path == module:
+                modules[path] = InterpreterModule(graph)
+        for path, module, graph, _, _ in graphs[1:]:
+            if path not in modules:  # "lin@1" is lin, called in another way
                 modules[path] = _AgainModule(graph, modules[module])
-        for path in sorted(modules, key=lambda path: path.count(".")):
-            _set(self, path, modules[path])
+        order = dict.fromkeys([*(entry.fqn for entry in calls if entry.fqn), *modules])
+        for path in sorted(order, key=lambda path: path.count(".")):  # parents first, siblings in their order
+            _set(self, path, modules.get(path) or nn.Module())
         self._give_state(export_module)
         for _, module in [("", self), *modules.items()]:
             for name, sub in module.graph._subs().items():  # attributes that are not modules of the program
                 if name not in module._modules:
                     module.__dict__[name] = GraphModule({}, sub)
         specs = {id(spec) for row in kept for spec in row[-2:]}
-        for path, _, _, objects in graphs:
+        for path, _, _, objects, _ in graphs:
             for name, value in objects:
                 if id(value) in specs:
                     setattr(modules[path] if path else self, name, value)
@@ -154,12 +168,16 @@ class UnflattenedModule(InterpreterModule):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         in_spec = self.call_spec.in_spec
+        names = in_spec.children_specs[1].context
+        if set(kwargs) == set(names):
+            kwargs = {name: kwargs[name] for name in names}
         leaves, spec = pytree.tree_flatten((args, kwargs))
+        paths = self._input_paths if spec == in_spec else None
         if spec != in_spec:
             if self.flat_args_adapter is None:
                 raise TypeError(
                     "There is no flat args adapter sepcified. Are you sure you are calling this with the right "
-                    f"arguments?\nInput treespec: {spec}\nExported treespec: {in_spec}"
+                    f"arguments? \nInput treespec: {spec}\nExported treespec: {in_spec}"
                 )
             leaves = self.flat_args_adapter.adapt(target_spec=in_spec, input_spec=spec, input_args=leaves)
             if len(leaves) != in_spec.num_leaves:
@@ -167,6 +185,8 @@ class UnflattenedModule(InterpreterModule):
                     f"Flat args adaption failed, number of args mismatch\nAdatped: {len(leaves)}\n"
                     f"Exported module: {in_spec.num_leaves}"
                 )
+        if self.check_input_constraints:
+            self._program.check_inputs(tuple(leaves), paths)
         outputs = []
         for value, place in zip(super().forward(*leaves), self._written, strict=True):
             if place is None:

@@ -4,17 +4,40 @@ builders by name, and the form of the arguments of the function that a graph is 
 from __future__ import annotations
 
 import builtins
+import keyword
 import math
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ingot import _C
+from ingot.functional import typename
 from ingot.fx import _pytree as fx_pytree
-from ingot.fx.node import Node, _get_qualified_name, map_aggregate, map_arg
+from ingot.fx.node import Node, _get_qualified_name, _type_code, map_aggregate, map_arg
 from ingot.utils import _pytree as pytree
 
 __all__ = ["CodeGen", "Graph", "PythonCode"]
+
+# Python's operators, by their names in the module operator: how code writes them.
+reflectable_magic_methods = {
+    "add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "floordiv": "{} // {}", "truediv": "{} / {}",
+    "mod": "{} % {}", "pow": "{} ** {}", "lshift": "{} << {}", "rshift": "{} >> {}", "and_": "{} & {}",
+    "or_": "{} | {}", "xor": "{} ^ {}", "getitem": "{}[{}]", "matmul": "{} @ {}",
+}  # fmt: skip
+magic_methods = {
+    "eq": "{} == {}", "ne": "{} != {}", "lt": "{} < {}", "gt": "{} > {}", "le": "{} <= {}", "ge": "{} >= {}",
+    "pos": "+{}", "neg": "-{}", "invert": "~{}", **reflectable_magic_methods,
+}  # fmt: skip
+inplace_methods = {
+    "iadd": "{} += {}", "iand": "{} &= {}", "ifloordiv": "{} //= {}", "ilshift": "{} <<= {}", "imod": "{} %= {}",
+    "imul": "{} *= {}", "imatmul": "{} @= {}", "ior": "{} |= {}", "ipow": "{} **= {}", "irshift": "{} >>= {}",
+    "isub": "{} -= {}", "itruediv": "{} /= {}", "ixor": "{} ^= {}", "setitem": "{}[{}] = {}",
+}  # fmt: skip
+dtype_abbrs = {
+    _C.bfloat16: "bf16", _C.float64: "f64", _C.float32: "f32", _C.float16: "f16", _C.complex64: "c64",
+    _C.complex128: "c128", _C.int8: "i8", _C.int16: "i16", _C.int32: "i32", _C.int64: "i64", _C.bool: "b8",
+    _C.uint8: "u8", _C.uint16: "u16", _C.uint32: "u32", _C.uint64: "u64",
+}  # fmt: skip
 
 
 class PythonCode:
@@ -27,7 +50,9 @@ class PythonCode:
 
     @property
     def src(self) -> str:
-        return self._graph._code("_" if self._verbose else None, *self._graph._codegen._tree())
+        if self._verbose:
+            return self._graph._code("_", *self._graph._codegen._tree())
+        return self._graph._source()
 
     @property
     def globals(self) -> dict[str, Any]:
@@ -46,6 +71,27 @@ class CodeGen:
     def _tree(self) -> tuple[tuple[str, ...] | None, int, tuple[str, ...]]:
         """Names of the arguments, how many are positional, keys of the others; None: one per placeholder."""
         return None, 0, ()
+
+    def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str) -> str:
+        """The line that begins the function; free_vars are its parameters. A sub-class that overrides it also says by
+        process_inputs how the arguments of a call become the values of the placeholders."""
+        if not free_vars or free_vars[0] != "self":
+            free_vars.insert(0, "self")
+        return f"def {self._func_name}({', '.join(free_vars)}){maybe_return_annotation}:"
+
+    def generate_output(self, output_args: Any) -> str:
+        return f"return {output_args!r}"
+
+    _func_name = "forward"
+
+    def _is_own(self) -> bool:
+        """Whether a sub-class writes the beginning or the end of the function."""
+        kind = type(self)
+        standard = (CodeGen, _PyTreeCodeGen)
+        return kind not in standard and (
+            kind.gen_fn_def not in [k.gen_fn_def for k in standard]
+            or kind.generate_output not in [k.generate_output for k in standard]
+        )
 
     def process_inputs(self, *args: Any) -> Any:
         return args
@@ -131,6 +177,66 @@ def _snake_case(name: str) -> str:
     return "".join(out)
 
 
+class _Shown:
+    """A text whose repr it is."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+class _Registered:
+    """A transformer of code that is in force until this is left."""
+
+    def __init__(self, graph: Graph, before: Any) -> None:
+        self._graph = graph
+        self._before = before
+
+    def __enter__(self) -> _Registered:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self._graph._on_code = self._before
+
+
+class _Namespace:
+    """Names that are in use, and the objects that have them."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, Any] = {}
+        self._of: dict[int, str] = {}
+
+    def create_name(self, candidate: str, obj: Any | None) -> str:
+        """The name of the object, or a free one that is like the candidate."""
+        if obj is not None and id(obj) in self._of:
+            return self._of[id(obj)]
+        name = "".join(ch if ch.isalnum() or ch == "_" else "_" for ch in candidate)
+        if not name or name[0].isdigit():
+            name = f"_{name}"
+        stem, _, number = name.rpartition("_")
+        count = int(number) if stem and number.isdigit() else 0
+        stem = stem if count else name
+        while name in self._names or self._is_illegal_name(name, obj):
+            count += 1
+            name = f"{stem}_{count}"
+        self._names[name] = obj
+        if obj is not None:
+            self._of[id(obj)] = name
+        return name
+
+    def associate_name_with_obj(self, name: str, obj: Any) -> None:
+        if self._of.setdefault(id(obj), name) != name:
+            raise AssertionError("obj is already associated")
+        self._names[name] = obj
+
+    def _is_illegal_name(self, name: str, obj: Any) -> bool:
+        if keyword.iskeyword(name) or name in ("inf", "nan", "NoneType", "torch", "device"):
+            return True
+        return getattr(builtins, name, obj) is not obj
+
+
 class _Pickled(NamedTuple):
     """A node inside pickled arguments: by its place in the graph."""
 
@@ -184,6 +290,7 @@ class Graph(_C.FxGraph):
             name = target
             if len(name) > 4 and name.startswith("__") and name.endswith("__"):
                 name = name[2:-2]
+            name = name.replace("**", "*")  # the parameter **kwargs is called _kwargs, as *args is _args
         return _snake_case(name.replace("<lambda>", "lambda"))
 
     def create_node(
@@ -196,6 +303,12 @@ class Graph(_C.FxGraph):
         type_expr: Any | None = None,
     ) -> Node:
         """Puts a node at the insert point. `name` is a candidate: it gets a number if it is taken."""
+        if op == "call_function" and not callable(target):
+            found = typename(target)
+            raise ValueError(
+                f"Node [graph = {self}, name = '{self._target_to_str(target)}'] target {target} has type {found} but a "
+                "Callable is expected"
+            )
         node = self._create(op, target, args, kwargs, name if name is not None else self._target_to_str(target))
         if type_expr is not None:
             node.type = type_expr
@@ -203,7 +316,7 @@ class Graph(_C.FxGraph):
 
     def placeholder(self, name: str, type_expr: Any | None = None, default_value: Any = ...) -> Node:
         args = () if default_value is ... else (default_value,)
-        return self.create_node("placeholder", name, args, type_expr=type_expr, name=name.replace("*", ""))
+        return self.create_node("placeholder", name, args, type_expr=type_expr)
 
     def get_attr(self, qualified_name: str, type_expr: Any | None = None) -> Node:
         node = self.create_node("get_attr", qualified_name, type_expr=type_expr)
@@ -279,7 +392,10 @@ class Graph(_C.FxGraph):
 
     def lint(self) -> None:
         """RuntimeError with the first violation."""
-        self._verify()
+        try:
+            self._verify()
+        except RuntimeError as error:
+            raise RuntimeError(f"{error}\n{self}") from None
         owner = self.owning_module
         if owner is None:
             return
@@ -317,6 +433,32 @@ class Graph(_C.FxGraph):
     def process_outputs(self, out: Any) -> Any:
         return self._codegen.process_outputs(out)
 
+    def on_generate_code(self, make_transformer: Callable) -> Any:
+        """Registers a function that changes the printed code; returns a handle whose exit removes it."""
+        before = self.__dict__.get("_on_code")
+        self._on_code = make_transformer(before)
+        return _Registered(self, before)
+
+    def _source(self) -> str:
+        """The code of the function, behind the lines that mark wrapped functions."""
+        codegen = self._codegen
+        if codegen._is_own():
+            parameters, returns, body, result = (self._code_part(i) for i in range(4))
+            head = codegen.gen_fn_def(parameters.splitlines(), returns)
+            tail = codegen.generate_output(_Shown(result))
+            text = f"\n\n\n{head}\n{body}    {tail}\n    "
+        else:
+            text = self._code(None, *codegen._tree())
+        wrapped: dict[str, None] = {}
+        for node in self._list("call_function", None):
+            if node._has_meta and node.meta.get("is_wrapped"):
+                wrapped[_get_qualified_name(node.target).replace(".", "_")] = None
+        if wrapped:
+            lines = [f'torch.fx._symbolic_trace.wrap("{name}")' for name in wrapped]
+            text = "\n" + "\n".join(lines) + text[1:]
+        transform = self.__dict__.get("_on_code")
+        return text if transform is None else "".join(transform([text]))
+
     def python_code(self, root_module: str = "self", *, verbose: bool = False, **unused: Any) -> PythonCode:
         """Source text and the objects that it names."""
         return PythonCode(self, verbose)
@@ -328,6 +470,9 @@ class Graph(_C.FxGraph):
             "inf": math.inf, "nan": math.nan, "NoneType": type(None), "torch": ingot, "device": ingot.device
         }  # fmt: skip
         found.update(self._codegen.additional_globals())
+        for node in self.nodes:
+            if node.type is not None:
+                _type_code(node.type, found)
         for node in self._list("call_function", None):
             target = node.target
             if isinstance(target, _C.OpOverload):
@@ -371,7 +516,7 @@ class Graph(_C.FxGraph):
         rows = []
         for n in self.nodes:
             meta = {k: v for k, v in n.meta.items() if k in ("stack_trace", "nn_module_stack", "torch_fn")}
-            rows.append((n.op, n.target, swap(n.args), swap(n.kwargs), n.name, meta))
+            rows.append((n.op, n.target, swap(n.args), swap(n.kwargs), n.name, meta, n.type))
         codegen = None if self._codegen is Graph._codegen else self._codegen
         return _unpickle, (rows, codegen)
 
@@ -400,9 +545,11 @@ def _unpickle(rows: list[tuple], codegen: CodeGen | None) -> Graph:
             return slice(swap(value.start), swap(value.stop), swap(value.step))
         return value
 
-    for op, target, args, kwargs, name, meta in rows:
+    for op, target, args, kwargs, name, meta, kind in rows:
         made.append(graph._create(op, target, swap(args), swap(kwargs), name))
         made[-1].meta.update(meta)
+        if kind is not None:
+            made[-1].type = kind
     if codegen is not None:
         graph.set_codegen(codegen)
     return graph

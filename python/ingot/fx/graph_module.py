@@ -129,13 +129,15 @@ class GraphModule(nn.Module):
 
     @property
     def code(self) -> str:
-        return self._graph._code(None, *self._graph._codegen._tree())
+        return self._graph._source()
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         graph = self._graph
         codegen = graph._codegen
         if isinstance(codegen, _PyTreeCodeGen):
             return codegen.process_outputs(self._run(tuple(self._flatten(args, kwargs))))
+        if codegen._is_own():
+            return codegen.process_outputs(self._run(tuple(codegen.process_inputs(*args, **kwargs))))
         return self._run(_bind_arguments(graph, args, kwargs))
 
     def _flatten(self, args: tuple, kwargs: dict[str, Any]) -> list[Any]:

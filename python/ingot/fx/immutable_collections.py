@@ -7,7 +7,7 @@ from ingot.utils import _pytree as pytree
 _HINT = (
     "object does not support mutation. If you are attempting to modify the kwargs or args of a torch.fx.Node object,\n"
     "instead create a new copy of it and assign the copy to the node:\n"
-    "    new_args = ...  # copy and mutate args\n"
+    "    new_args = ... # copy and mutate args\n"
     "    node.args = new_args\n"
 )
 

@@ -60,8 +60,7 @@ class Interpreter:
             return
         note = f"While executing {node.format_node()}"
         if note not in error.args[0]:
-            trace = f"\nOriginal traceback:\n{node.stack_trace}" if node.stack_trace else ""
-            error.args = (f"{error.args[0]}\n\n{note}{trace}", *error.args[1:])
+            error.args = (f"{error.args[0]}\n\n{note}\nOriginal traceback:\n{node.stack_trace}", *error.args[1:])
 
     def boxed_run(self, args_list: list[Any]) -> Any:
         """Like run, and takes the arguments out of the list, so that they can be freed early."""
@@ -163,7 +162,7 @@ class Transformer(Interpreter):
         self.tracer = TransformerTracer(self.new_graph, module)
 
     def placeholder(self, target: str, args: tuple, kwargs: dict[str, Any]) -> Any:
-        return self.tracer.create_proxy("placeholder", target, args[:1], {}, name=target.replace("*", ""))
+        return self.tracer.create_proxy("placeholder", target, args[:1], {})
 
     def get_attr(self, target: str, args: tuple, kwargs: dict[str, Any]) -> Any:
         return self.tracer.create_proxy("get_attr", target, args, kwargs)

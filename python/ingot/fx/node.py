@@ -6,16 +6,23 @@ from __future__ import annotations
 import builtins
 import enum
 import types
+import typing
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Union
 
 from ingot import _C
 from ingot.fx.immutable_collections import immutable_dict, immutable_list
 
-__all__ = ["Node", "has_side_effect", "map_aggregate", "map_arg"]
+__all__ = ["Argument", "Node", "Target", "has_side_effect", "map_aggregate", "map_arg"]
 
+# What the arguments of a node may be, besides nodes and containers of them.
+base_types = (
+    str, int, float, bool, complex, _C.dtype, _C.Tensor, _C.device, _C.memory_format, _C.layout, _C.OpOverload,
+    _C.SymInt, _C.SymBool, _C.SymFloat,
+)  # fmt: skip
+BaseArgumentTypes = Union[base_types]  # noqa: UP007 (PyTorch has a typing.Union here)
 Argument = Any
-Target = Any
+Target = Union[Callable[..., Any], str]  # noqa: UP007
 
 _side_effectful_functions: set[Callable] = set()
 
@@ -28,6 +35,8 @@ def has_side_effect(fn: Callable) -> Callable:
 
 def _module_name(module: str) -> str:
     """Ingot's modules are PyTorch's in printed code."""
+    if module in ("ingot.nn._losses", "ingot.nn._attention"):
+        return "torch.nn.functional"
     if module == "ingot" or module.startswith("ingot."):
         module = "torch" + module[len("ingot") :]
     return module.replace("torch._ops", "torch.ops")
@@ -55,6 +64,8 @@ def _get_qualified_name(func: Callable) -> str:
         return f"torch.Tensor.{name}"
     if isinstance(func, (_C.OpOverload, _C.OpOverloadPacket)):
         return f"torch.ops.{func}"
+    if getattr(func, "_is_nn", False):
+        return f"torch._C._nn.{name}"
     module = _find_module(func)
     if module is None:
         raise RuntimeError(f"cannot find the module of {func!r}: give the function a __module__ to use it in a graph")
@@ -74,10 +85,65 @@ def _code_repr(arg: Any) -> str:
     return repr(arg)
 
 
+def _type_repr(obj: Any) -> str:
+    """A type as the list of nodes spells it."""
+    if isinstance(obj, type) and not isinstance(obj, types.GenericAlias):
+        module = _module_name(obj.__module__)
+        return obj.__qualname__ if module == "builtins" else f"{module}.{obj.__qualname__}"
+    if obj is ...:
+        return "..."
+    return obj.__name__ if isinstance(obj, types.FunctionType) else repr(obj)
+
+
+# Origins of subscripted types are classes; code calls them by their names in typing.
+_ORIGINS = {getattr(builtins, name.lower()): getattr(typing, name) for name in "List Dict Set FrozenSet Tuple".split()}
+
+
+def _type_code(obj: Any, globals_: dict[str, Any]) -> str:
+    """A type as code spells it; the names that the code needs go to globals_."""
+    if obj == ():
+        return "()"
+    origin = getattr(obj, "__origin__", None)
+    if origin is not None:
+        name = _type_code(_ORIGINS.get(origin, origin), globals_) if origin not in _ORIGINS else ""
+        name = name or _global_name(_type_repr(_ORIGINS[origin]), _ORIGINS[origin], globals_)
+        args = [_type_code(arg, globals_) for arg in getattr(obj, "__args__", ())]
+        return f"{name}[{','.join(args)}]" if args else name
+    return _global_name(_type_repr(obj), obj, globals_)
+
+
+def _global_name(hint: str, obj: Any, globals_: dict[str, Any]) -> str:
+    if hint.startswith("torch.") and isinstance(obj, type):
+        return hint
+    name = "".join(ch if ch.isalnum() else "_" for ch in hint)
+    globals_[name] = obj
+    return name
+
+
+def _type_texts(obj: Any) -> tuple[str, str]:
+    """How code and the list of nodes spell a type; the engine keeps both."""
+    return _type_code(obj, {}), _type_repr(obj)
+
+
+def _format_arg(arg: Any, max_list_len: float = float("inf")) -> str:
+    """An argument as the list of nodes prints it, long lists cut."""
+    if hasattr(arg, "_custom_fx_repr_fn"):
+        return arg._custom_fx_repr_fn()
+    if isinstance(arg, (list, tuple)):
+        items = [_format_arg(a) for i, a in enumerate(arg) if i < max_list_len]
+        if len(arg) > len(items):
+            items.append(f"...[total_len={len(arg)}]")
+        text = ", ".join(items)
+        if isinstance(arg, list):
+            return f"[{text}]"
+        return f"({text},)" if len(arg) == 1 else f"({text})"
+    if isinstance(arg, dict):
+        return "{" + ", ".join(f"{k}: {_format_arg(v)}" for k, v in arg.items()) + "}"
+    return f"%{arg}" if isinstance(arg, Node) else str(arg)
+
+
 class Node(_C.FxNode):
     """One step of a graph. Made by its graph (create_node and similar); there is one object per node."""
-
-    type: Any = None
 
     @property
     def stack_trace(self) -> str | None:

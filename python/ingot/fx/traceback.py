@@ -37,10 +37,11 @@ def set_stack_trace(stack: list[str]) -> None:
 @contextlib.contextmanager
 def set_current_meta(node: Any) -> Iterator[None]:
     """While it lasts, nodes recorded carry the metadata of `node` (if it is preserved at all)."""
-    if not has_preserved_node_meta() or not node.meta:
+    if not has_preserved_node_meta():
         yield
         return
-    token = _meta.set(dict(node.meta))
+    before = get_current_meta().get("from_node", [])
+    token = _meta.set({**node.meta, "from_node": [*before, (node.name, node.target)]})
     try:
         yield
     finally:

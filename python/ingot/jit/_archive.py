@@ -15,16 +15,19 @@ from ingot.jit import _script
 
 def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
     """Writes a script module or function as an archive. f: a path or a file that is open for writing."""
-    extra = dict(_extra_files or {})
-    what = getattr(m, "_c", m)
     if isinstance(f, (str, os.PathLike)):
         path = os.fspath(f)
-        folder = os.path.splitext(os.path.basename(path))[0]
-        data = _C._script_save(what, folder, extra)
-        with open(path, "wb") as file:
-            file.write(data)
+        parent = os.path.dirname(path)
+        if parent and not os.path.isdir(parent):
+            raise RuntimeError(f"Parent directory {parent} does not exist.")
+        _C._script_save_file(getattr(m, "_c", m), path, dict(_extra_files or {}))
     else:
-        f.write(_C._script_save(what, "archive", extra))
+        f.write(to_bytes(m, _extra_files))
+
+
+def to_bytes(m: Any, _extra_files: dict[str, Any] | None = None, folder: str = "archive") -> bytes:
+    """The archive of a script module or function."""
+    return _C._script_save(getattr(m, "_c", m), folder, dict(_extra_files or {}))
 
 
 def load(

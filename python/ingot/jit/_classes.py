@@ -23,6 +23,7 @@ def type_of_class(cls: type) -> Any:
     if DONE in cls.__dict__:
         return cls.__dict__[DONE]
     own = cls.__module__.startswith("ingot.") and not cls.__module__.startswith("ingot.jit._sources.")
+    own = own and not (issubclass(cls, tuple) and hasattr(cls, "_fields"))
     if cls.__module__ == "builtins" or own or cls is object:
         return None
     if issubclass(cls, enum.Enum):
@@ -43,17 +44,17 @@ def _keep(cls: type, made: Any) -> Any:
 
 def _enum_type(cls: type[enum.Enum]) -> Any:
     members = [(name, member.value) for name, member in cls.__members__.items()]
-    kinds = {type(value) for _, value in members}
+    kinds = list(dict.fromkeys(type(value).__name__ for _, value in members))
     if len(kinds) > 1:
         raise RuntimeError(
-            f"Could not unify type list of values in enum class {cls}: all values must have one type, found "
-            + ", ".join(sorted(kind.__name__ for kind in kinds))
+            f"Could not unify type list since element 1 of type {kinds[0]} did not match the types before it "
+            f"({kinds[1]})\nin the enum {cls}, whose values must be of one type"
         )
     return _C._script_enum(_front.free_name(cls), members, cls)
 
 
 def _tuple_type(cls: Any) -> Any:
-    hints = cls.__dict__.get("__annotations__", {})
+    hints = next((base.__annotations__ for base in cls.__mro__ if base.__dict__.get("__annotations__")), {})
     fields = []
     for name in cls._fields:
         hint = hints.get(name, ingot.Tensor)
@@ -99,13 +100,10 @@ def class_of(cls: type) -> Any:
     cls._ingot_script_class = made
     if getattr(cls, "__module__", None) is None:
         raise RuntimeError(f"Could not get qualified name for class '{cls.__name__}': __module__ can't be None.")
-    bases = [base for base in cls.__mro__ if base is not object]
-    if len(bases) > 1:
-        raise RuntimeError("TorchScript classes does not support inheritance yet. Please directly use the class.")
     methods = {key: value for key, value in cls.__dict__.items() if isinstance(value, types.FunctionType)}
     if dataclasses.is_dataclass(cls):
         methods = {key: value for key, value in methods.items() if not key.startswith("__")} | _dataclass_methods(cls)
-    declared = {key: _method(value, name, key, made, cls) for key, value in methods.items()}
+    declared = {key: _method(methods[key], name, key, made, cls) for key in sorted(methods)}
     _add_others(cls, name, made, declared)
     order = ["__init__"] if "__init__" in declared else []
     for key in order + [key for key in declared if key != "__init__"]:
@@ -125,7 +123,7 @@ def _method(function: Callable, name: str, key: str, made: Any, cls: type) -> An
 def _add_others(cls: type, name: str, made: Any, declared: dict) -> None:
     for key, value in cls.__dict__.items():
         if isinstance(value, staticmethod):
-            function = _compile.declare(value.__func__, f"{name}.{key}", None, cls)
+            function = _compile.declare(value.__func__, _front.free_name(value.__func__), None, cls)
             made.add_static(function)
         elif isinstance(value, property) and _marks.mark_of(value.fget) != _marks.UNUSED:
             getter = declared[f"__{key}_getter"] = _compile.declare(value.fget, f"{name}.__{key}_getter", made, cls)
@@ -148,8 +146,8 @@ def _dataclass_methods(cls: Any) -> dict[str, Callable]:
     text = f"def __init__(self, {', '.join(parameters)}):\n" + "".join(lines or ["    pass\n"])
     made = {"__init__": _text_function("__init__", text, space)}
     if cls.__dataclass_params__.eq:
-        tests = " and ".join(f"self.{field.name} == other.{field.name}" for field in fields) or "True"
-        text = f"def __eq__(self, other: '{cls.__name__}') -> bool:\n    return {tests}\n"
+        tests = "".join(f"    if self.{one.name} != other.{one.name}:\n        return False\n" for one in fields)
+        text = f"def __eq__(self, other: '{cls.__name__}') -> bool:\n{tests}    return True\n"
         made["__eq__"] = _text_function("__eq__", text, space)
     return made
 

@@ -16,26 +16,45 @@ from ingot import _C
 from ingot.jit import _front, _marks
 
 DONE = "_ingot_script"
-# Modules of the package whose functions are written another way than scripts need: module -> module with script text.
+# Modules of the package whose functions are written another way than scripts need: module -> modules with script text,
+# parts of ingot.jit._sources.
 SOURCES = {
-    "ingot.nn.functional": "ingot.jit._sources.functional",
-    "ingot.nn._losses": "ingot.jit._sources.functional",
-    "ingot.nn._attention": "ingot.jit._sources.functional",
-    "ingot.functional": "ingot.jit._sources.functions",
+    "ingot.nn.functional": ("functional", "pooling", "losses", "resize", "attention_function"),
+    "ingot.nn._losses": ("losses",),
+    "ingot.nn._attention": ("attention_function",),
+    "ingot.functional": ("functions",),
+    "ingot.nn.utils.rnn": ("packing",),
 }
 _UNUSED = "This Python function is annotated to be ignored and cannot be run"
 
 
 def source_function(function: Callable) -> Callable | None:
     """The text for scripts of a function of the package; None: it has none."""
-    home = SOURCES.get(getattr(function, "__module__", None) or "")
-    if home is None:
-        return None
-    try:
-        space = vars(importlib.import_module(home))
-        return space.get(function.__name__) or space.get("ALIASES", {}).get(function.__name__)
-    except ModuleNotFoundError:
-        return None
+    for part in SOURCES.get(getattr(function, "__module__", None) or "", ()):
+        home = importlib.import_module(f"ingot.jit._sources.{part}")
+        if function.__name__ in vars(home):
+            return vars(home)[function.__name__]
+    return None
+
+
+class Dispatch(typing.NamedTuple):
+    """A function of the package that is one of two for scripts, which a constant argument chooses."""
+
+    parameter: str
+    position: int
+    default: bool
+    if_true: Any
+    if_false: Any
+
+
+def answer_of(function: Callable) -> tuple:
+    """What a Python function means to the compiler."""
+    plain = source_function(function) if isinstance(function, types.FunctionType) else None
+    chosen = plain if plain is not None else function
+    if not isinstance(chosen, Dispatch):
+        return ("function", functions_of(function))
+    two = [answer_of(one) for one in (chosen.if_true, chosen.if_false)]
+    return ("dispatch", chosen[:3], two)
 
 
 def functions_of(what: Any) -> list[Any]:
@@ -43,6 +62,8 @@ def functions_of(what: Any) -> list[Any]:
     if isinstance(what, functools.partial):
         raise RuntimeError(f"{what!r} cannot be a function of a script: partial functions have no source text")
     plain = inspect.unwrap(getattr(what, "__func__", what))
+    written = source_function(plain)
+    plain = plain if written is None else written.if_false if isinstance(written, Dispatch) else written
     done = plain.__dict__.get(DONE)
     if done is None:
         done = _declare_all(plain)
@@ -51,16 +72,15 @@ def functions_of(what: Any) -> list[Any]:
 
 
 def _declare_all(function: types.FunctionType) -> list[Any]:
-    written = source_function(function) or function
-    name = _front.qualified_name(written)
+    name = _front.qualified_name(function)
     if _marks.mark_of(function) == _marks.UNUSED:
         return [declare_unused(function, _free(name), None)]
     if _marks.mark_of(function) == _marks.IGNORED:
         return [declare_host(function, _free(name), None)]
-    overloads = _marks.overloads_of(function) or _marks.overloads_of(written)
+    overloads = _marks.overloads_of(function)
     if overloads:
-        return [declare_overload(one, written, _free(f"{name}__{i}"), None) for i, one in enumerate(overloads)]
-    return [declare(written, _free(name), None)]
+        return [declare_overload(one, function, _free(name), None) for one in overloads]
+    return [declare(function, _free(name), None)]
 
 
 def _free(name: str) -> str:
@@ -105,17 +125,12 @@ class _OverloadFront(_front.Front):
         self.defaults = {name: written.get(name) if value is ... else value for name, value in self.defaults.items()}
 
 
-class _RaisingFront(_front.Front):
-    """The exception of a function that is not used has no class."""
-
-    def resolve(self, name: str) -> _front.Answer:
-        return ("exception", None) if name == "RuntimeError" else super().resolve(name)
-
-
 def declare_unused(function: Callable, name: str, owner: Any) -> Any:
+    """A call of it raises."""
     source = _front.source_of(function)
-    text = _head_and_body(source.text)[0] + f'    raise RuntimeError("{_UNUSED}")\n'
-    return _C._script_declare(_RaisingFront(function), text, *source[1:], name, owner)
+    text = _head_and_body(source.text)[0] + "    pass\n"
+    declared = _C._script_declare(_front.Front(function), text, *source[1:], name, owner)
+    return _C._script_set_refusal(declared, _UNUSED)
 
 
 def declare_host(function: Callable, name: str, owner: Any) -> Any:
@@ -142,6 +157,8 @@ def check_annotations(function: Callable) -> None:
 
 def check_type_comments(text: str) -> None:
     """A signature in comments is one line, or one line per argument and a last line with the result."""
+    if "# type:" not in text:
+        return
     lines = [line for line in text.split("\n") if "# type:" in line and "# type: ignore" not in line]
     if len(lines) < 2 or any("# type: (...) ->" in line for line in lines):
         return

@@ -9,6 +9,7 @@ import dataclasses
 import enum
 import functools
 import inspect
+import linecache
 import math
 import sys
 import textwrap
@@ -20,7 +21,7 @@ from typing import Any
 
 import ingot
 from ingot import _C
-from ingot.jit._sources import grad_mode
+from ingot.jit._sources import grad_mode, misc
 
 Answer = tuple | None
 OPERATOR = type(ingot.relu)
@@ -35,10 +36,12 @@ _SYMBOLS: dict[int, str] = {
     id(math.remainder): "aten::mathremainder",
     id(warnings.warn): "aten::warn",
     id(pow): "aten::pow",
+    id(ingot.device): "aten::device",
     id(ingot.is_grad_enabled): "aten::is_grad_enabled",
     id(ingot.set_grad_enabled): "aten::set_grad_enabled",
     id(ingot.autograd.grad): "aten::grad",
     id(ingot.autograd.backward): "aten::backward",
+    **{id(function): symbol for function, symbol in misc.SYMBOLS.items()},
 }
 # Names of Python that are the language's own.
 _GLOBALS = """
@@ -52,7 +55,8 @@ _UNTYPED = (
 )
 
 
-def _specials() -> dict[int, str]:
+@functools.cache
+def _specials() -> dict[int, Answer]:
     from ingot import jit
 
     forms = {
@@ -63,7 +67,8 @@ def _specials() -> dict[int, str]:
         "is_scripting": jit.is_scripting,
         "is_tracing": jit.is_tracing,
     }
-    return {id(form): name for name, form in forms.items()}
+    answers: dict[int, Answer] = {id(form): ("special", name) for name, form in forms.items()}
+    return answers | {id(jit.wait): ("builtin", "aten::wait")}
 
 
 # ---- names
@@ -108,6 +113,18 @@ class Source(typing.NamedTuple):
 
 def source_of(function: Callable) -> Source:
     """The text of a function without the indentation of what stands around it."""
+    code = getattr(function, "__code__", None)
+    if code is not None and code.co_name != "<lambda>":
+        linecache.checkcache(code.co_filename)
+        lines = linecache.getlines(code.co_filename, function.__globals__)
+        found = _C._script_source(lines, code.co_firstlineno - 1)
+        if found is not None:
+            return Source(found[0], code.co_filename, found[1], found[2])
+    return _inspected(function)
+
+
+def _inspected(function: Callable) -> Source:
+    """The text of what is no plain function, or where its file is not what was loaded."""
     try:
         lines, first = inspect.getsourcelines(function)
         file = inspect.getsourcefile(function)
@@ -128,11 +145,9 @@ def source_of(function: Callable) -> Source:
 # ---- annotations
 
 
-def type_of(annotation: Any) -> Any:
-    """The script type of an annotation object; None: it has none."""
-    if annotation is None or annotation is type(None):
-        return _C.NoneType.get()
-    plain = {
+@functools.cache
+def _plain_types() -> dict[Any, Any]:
+    kinds = {
         ingot.Tensor: _C.TensorType,
         int: _C.IntType,
         float: _C.FloatType,
@@ -145,9 +160,17 @@ def type_of(annotation: Any) -> Any:
         ingot.layout: _C.IntType,
         ingot.memory_format: _C.IntType,
     }
+    return {annotation: kind.get() for annotation, kind in kinds.items()}
+
+
+def type_of(annotation: Any) -> Any:
+    """The script type of an annotation object; None: it has none."""
+    if annotation is None or annotation is type(None):
+        return _C.NoneType.get()
+    plain = _plain_types()
     try:
         if annotation in plain:
-            return plain[annotation].get()
+            return plain[annotation]
     except TypeError:  # not hashable
         return None
     if isinstance(annotation, type) and issubclass(annotation, ingot.Tensor):
@@ -232,8 +255,10 @@ class Front:
 
     @functools.cached_property
     def defaults(self) -> dict[str, Any]:
-        parameters = inspect.signature(self.function).parameters.values()
-        return {one.name: one.default for one in parameters if one.default is not inspect.Parameter.empty}
+        values = self.function.__defaults__ or ()
+        count = self.function.__code__.co_argcount
+        names = self.function.__code__.co_varnames[count - len(values) : count]
+        return {**dict(zip(names, values)), **(self.function.__kwdefaults__ or {})}
 
     def default(self, name: str) -> tuple | None:
         return (self.defaults[name],) if name in self.defaults else None
@@ -283,7 +308,7 @@ def answer(what: Any, name: str | None = None) -> Answer:
         return ("builtin", _SYMBOLS[id(what)])
     special = _specials().get(id(what))
     if special is not None:
-        return ("special", special)
+        return special
     if what is None or isinstance(what, (ingot.dtype, ingot.device, ingot.layout, ingot.memory_format)):
         return ("constant", what)
     if isinstance(what, _C.ScriptFunction):
@@ -334,7 +359,7 @@ def _class(cls: type) -> Answer:
 def _function(what: Any) -> Answer:
     from ingot.jit import _compile
 
-    return ("function", _compile.functions_of(what))
+    return _compile.answer_of(what)
 
 
 def attribute(what: Any, name: str) -> Answer:
@@ -356,6 +381,13 @@ def _value(found: Any, name: str) -> Answer:
 
 
 def _module_attribute(module: types.ModuleType, name: str) -> Answer:
+    if torch_name(module.__name__) == "torch":  # written in Python there, an operator here
+        from ingot.jit import _compile
+
+        home = _compile_module().torch_functional
+        own = vars(home).get(name)
+        if isinstance(own, _compile.Dispatch) or getattr(own, "__module__", None) == home.__name__:
+            return _compile.answer_of(own)
     try:
         found = getattr(module, name)
     except AttributeError:
@@ -377,7 +409,7 @@ def _module_attribute(module: types.ModuleType, name: str) -> Answer:
 
 def _compile_module() -> Any:
     from ingot.jit import _sources
-    from ingot.jit._sources import functions  # noqa: F401
+    from ingot.jit._sources import functions, torch_functional  # noqa: F401
 
     return _sources
 

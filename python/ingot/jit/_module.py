@@ -4,8 +4,9 @@ agree in all of it share one class, which stands on the Python class."""
 
 from __future__ import annotations
 
+import enum
+import functools
 import importlib
-import inspect
 import types
 import typing
 import warnings
@@ -19,7 +20,10 @@ from ingot.jit import _compile, _front, _marks
 PLAIN, PARAMETER, BUFFER = range(3)
 _CONTAINERS = [nn.ModuleList, nn.Sequential, nn.ModuleDict, nn.ParameterList, nn.ParameterDict]  # as ig_scontainer
 _KINDS = "_ingot_script_kinds"
-_SOURCES = "ingot.jit._sources.modules"
+_SOURCES = [
+    f"ingot.jit._sources.{name}"
+    for name in ("modules", "conv_layers", "pooling_layers", "loss_layers", "rnn", "attention", "transformer")
+]
 # What nn.Module keeps for itself.
 _INTERNAL = frozenset(
     """
@@ -36,7 +40,14 @@ def written(cls: type) -> type | None:
     """The text for scripts of a layer of the package; None: the class is the user's, or has none."""
     if not cls.__module__.startswith("ingot.nn"):
         return None
-    return vars(importlib.import_module(_SOURCES)).get(cls.__name__)
+    return _texts().get(cls.__name__)
+
+
+@functools.cache
+def _texts() -> dict[str, type]:
+    homes = map(importlib.import_module, _SOURCES)
+    return {name: one for home in homes for name, one in vars(home).items()
+            if isinstance(one, type) and one.__module__ == home.__name__}  # fmt: skip
 
 
 def method_of(cls: type, name: str) -> Any:
@@ -52,16 +63,17 @@ def method_of(cls: type, name: str) -> Any:
     return None
 
 
-def annotations_of(module: nn.Module) -> dict[str, Any]:
+def annotations_of(cls: type) -> dict[str, Any]:
     """Those of the most derived class that has some, which hide all others."""
-    for base in type(module).__mro__:
-        if base is nn.Module:
-            return {"training": bool, "_is_full_backward_hook": bool | None}
-        home = written(base) or base
-        found = home.__dict__.get("__annotations__")
-        if found is not None:
-            return {name: _evaluated(hint, home) for name, hint in found.items()}
-    return {}
+    for base in cls.__mro__:
+        text = written(base)
+        for home in (base,) if text is None else text.__mro__:
+            found = home.__dict__.get("__annotations__") if home is not nn.Module else None
+            if found is not None:
+                return {name: _evaluated(hint, home) for name, hint in found.items()}
+        if text is not None or base is nn.Module:
+            break
+    return {"training": bool, "_is_full_backward_hook": bool | None}
 
 
 def _evaluated(hint: Any, cls: type) -> Any:
@@ -76,9 +88,9 @@ def _evaluated(hint: Any, cls: type) -> Any:
         return None
 
 
-def constants_of(module: nn.Module, hints: dict[str, Any]) -> list[str]:
+def constants_of(cls: type, hints: dict[str, Any]) -> list[str]:
     names: list[str] = []
-    for base in reversed(type(module).__mro__):
+    for base in reversed(cls.__mro__):
         home = written(base) or base
         names += getattr(home, "__constants__", ()) if home is not base else base.__dict__.get("__constants__", ())
     names += [name for name, hint in hints.items() if typing.get_origin(hint) is typing.Final or hint is typing.Final]
@@ -97,48 +109,92 @@ def _constant(name: str, value: Any, owner: str) -> Any:
     )
 
 
+class Class:
+    """What all modules of a Python class have in common. A class may change between two scripts, so this is made once
+    per script and never kept."""
+
+    def __init__(self, cls: type) -> None:
+        self.cls = cls
+        self.text = written(cls)
+        self.more = getattr(self.text, "__attributes__", ())  # by name, also where they are properties
+        self.hints = annotations_of(cls)
+        self.constants = constants_of(cls, self.hints)
+        self.container = next((i + 1 for i, base in enumerate(_CONTAINERS) if issubclass(cls, base)), 0)
+        members: dict[str, Any] = {}  # of the user's classes and the package's layers, not what every module has
+        for base in reversed(cls.__mro__):
+            if base is not nn.Module and base is not object:
+                members.update(base.__dict__)
+        self.members = members
+        self.ignored = [name for name, found in members.items() if _marks.is_ignored(found)]
+
+    def exported(self) -> dict[str, Callable]:
+        rows = sorted(self.members.items())
+        return {
+            name: found
+            for name, found in rows
+            if _marks.mark_of(found) == _marks.EXPORTED and not isinstance(found, property)
+        }
+
+    def properties(self) -> dict[str, property]:
+        """Those of the user's classes: properties of the package's own are none of scripts."""
+        rows = sorted((name, found) for name, found in self.members.items() if isinstance(found, property))
+        return {name: found for name, found in rows if not self._home(name).__module__.startswith("ingot.")}
+
+    def _home(self, name: str) -> type:
+        return next(base for base in self.cls.__mro__ if name in base.__dict__)
+
+
+class Classes(dict[type, Class]):
+    """The classes that one script looks at."""
+
+    def __missing__(self, cls: type) -> Class:
+        self[cls] = found = Class(cls)
+        return found
+
+
 class Kind:
     """The class of a module in scripts. It answers for what the class has not: methods that nobody compiled yet,
     functions, and why an attribute has no type."""
 
-    def __init__(self, module: nn.Module) -> None:
+    def __init__(self, module: nn.Module, classes: Classes) -> None:
         self.cls = type(module)
+        self.facts = facts = classes[self.cls]
         self.parts: list[tuple[str, Any, int]] = []  # name, type, role
         self.constants: dict[str, Any] = {}
         self.children: dict[str, Kind | Any] = {}
         self.functions: dict[str, Any] = {}
         self.failed: dict[str, str] = {}
         self.made: Any = None
-        self.hints = annotations_of(module)
-        self.unused = set(getattr(module, "__jit_unused_properties__", ()))
-        self.ignored = set(getattr(module, "__jit_ignored_attributes__", ())) | self.unused
-        self.hooks = [list(getattr(module, name).values()) for name in ("_forward_pre_hooks", "_forward_hooks")]
-        self.length = len(module) if isinstance(module, tuple(_CONTAINERS)) else 0
-        kinds = [i + 1 for i, base in enumerate(_CONTAINERS) if issubclass(self.cls, base)]
-        self.container = kinds[0] if kinds else 0
-        self._read(module)
+        self.hints = facts.hints
+        self.unused = _names(module, "__jit_unused_properties__")
+        self.ignored = _names(module, "__jit_ignored_attributes__") | self.unused
+        self.hooks = [list(module._forward_pre_hooks.values()), list(module._forward_hooks.values())]
+        self.container = facts.container
+        self.length = len(module) if self.container else 0
+        self._read(module, classes)
 
     # ---- what the module has
 
-    def _read(self, module: nn.Module) -> None:
+    def _read(self, module: nn.Module, classes: Classes) -> None:
         for name, value in module._parameters.items():
             self._add(name, value, PARAMETER)
         for name, value in module._buffers.items():
             self._add(name, value, BUFFER)
         taken = {name for name, _, _ in self.parts}
-        constants = constants_of(module, self.hints)
-        for name in constants:
+        for name in self.facts.constants:
             self._add_constant(module, name, taken)
-        known = _INTERNAL | taken | set(module._modules) | set(self.constants) | self.ignored
-        layer = written(type(module)) is not None
+        text, more = self.facts.text, self.facts.more
         for name, value in module.__dict__.items():
-            if name in known or (
-                layer and name not in self.hints and name not in ("training", "_is_full_backward_hook")
-            ):
+            if name in _INTERNAL or name in self.constants or name in taken or name in more:
                 continue
-            self._add_attribute(name, value)
+            if name in self.ignored or name in module._modules:
+                continue
+            if text is None or name in self.hints or name in ("training", "_is_full_backward_hook"):
+                self._add_attribute(name, value)
+        for name in more:
+            self._add_attribute(name, getattr(module, name))
         for name, child in module._modules.items():
-            self._add_child(name, child)
+            self._add_child(name, child, classes)
 
     def _type(self, name: str, value: Any) -> Any:
         """The type; a text says why there is none."""
@@ -148,10 +204,13 @@ class Kind:
             found = _front.type_of(self.hints[name])
             if found is not None:
                 return found
+        if isinstance(value, enum.Enum):
+            return _front.class_type(type(value))
         return _C._script_infer(value)
 
     def _add(self, name: str, value: Any, role: int) -> None:
-        kind = self._type(name, value) if role == PLAIN or value is None else _C.TensorType.get()
+        hinted = role == PLAIN or value is None or name in self.hints
+        kind = self._type(name, value) if hinted else _C.TensorType.get()
         self.parts.append((name, kind, role))
 
     def _add_constant(self, module: nn.Module, name: str, taken: set[str]) -> None:
@@ -207,15 +266,15 @@ class Kind:
             )
             self.failed[name] = text
 
-    def _add_child(self, name: str, child: Any) -> None:
+    def _add_child(self, name: str, child: Any, classes: Classes) -> None:
         hint = self.hints.get(name)
         if child is None:
             self.children[name] = _C.NoneType.get()
         elif isinstance(hint, type) and hint.__dict__.get("__torch_script_interface__"):
             self.children[name] = _front.type_of(hint)
         else:
-            made = getattr(child, "_c", None)
-            self.children[name] = made._type() if made is not None else kind_of(child)
+            made = child.__dict__.get("_c")
+            self.children[name] = made._type() if made is not None else kind_of(child, classes)
 
     def key(self) -> tuple:
         """What modules that share a class agree in."""
@@ -235,12 +294,14 @@ class Kind:
         """The class with its attributes; methods come later."""
         if self.made is not None:
             return self.made
-        self.name = _front.free_name(self.cls)
+        children = {name: kind.build().type() if isinstance(kind, Kind) else kind
+                    for name, kind in self.children.items()}  # fmt: skip
+        self.name = _front.free_name(self.cls)  # the classes of its children have their names first
         self.made = _C._script_class(self.name, True)
         for name, kind, role in self.parts:
             self.made.add_attribute(name, kind, role)
-        for name, kind in self.children.items():
-            self.made.add_attribute(name, kind.build().type() if isinstance(kind, Kind) else kind, PLAIN)
+        for name, kind in children.items():
+            self.made.add_attribute(name, kind, PLAIN)
         for name, value in self.constants.items():
             self.made.add_constant(name, value)
         self.made.set_host(self, self.container)
@@ -265,11 +326,7 @@ class Kind:
         default = nn.Module.__dict__.get("forward")
         if forward is not None and forward is not default and not _marks.is_ignored(forward):
             names["forward"] = forward
-        for name in dir(self.cls):
-            found = inspect.getattr_static(self.cls, name, None)
-            if _marks.mark_of(found) == _marks.EXPORTED and not isinstance(found, property):
-                names[name] = found
-        return names
+        return names | self.facts.exported()
 
     def _declare(self, name: str, function: Any) -> list[str]:
         """The names of the methods: one, or one per overload."""
@@ -299,21 +356,13 @@ class Kind:
                 self.made.add_hook(self.made.method(name), before)
 
     def _add_properties(self) -> None:
-        for name in dir(self.cls):
-            found = inspect.getattr_static(self.cls, name, None)
-            if not isinstance(found, property) or name in self.unused or self._own_property(name):
-                continue
-            if _marks.is_ignored(found.fget):
+        for name, found in self.facts.properties().items():
+            if name in self.unused or _marks.is_ignored(found.fget):
                 continue
             self._declare(f"__{name}_getter", found.fget)
             if found.fset is not None and not _marks.is_ignored(found.fset):
                 self._declare(f"__{name}_setter", found.fset)
             self.made.add_property(name, self.made.method(f"__{name}_getter"), self.made.method(f"__{name}_setter"))
-
-    def _own_property(self, name: str) -> bool:
-        """Properties of the package's own classes are none of scripts."""
-        home = next(base for base in self.cls.__mro__ if name in base.__dict__)
-        return home.__module__.startswith("ingot.")
 
     def _add_container_methods(self) -> None:
         if not issubclass(self.cls, (nn.ModuleList, nn.Sequential, nn.ModuleDict)):
@@ -364,16 +413,16 @@ class _Unwrapped:
         return function
 
 
-def kind_of(module: nn.Module) -> Kind:
+def _names(module: nn.Module, name: str) -> frozenset[str]:
+    found = module.__dict__.get(name) or getattr(type(module), name, ())
+    return frozenset(found)
+
+
+def kind_of(module: nn.Module, classes: Classes) -> Kind:
     """The class of a module, shared with all modules that agree with it."""
-    new = Kind(module)
-    known = type(module).__dict__.get(_KINDS)
+    new = Kind(module, classes)
+    known = new.cls.__dict__.get(_KINDS)
     if known is None:
-        known = []
-        setattr(type(module), _KINDS, known)
-    key = new.key()
-    for kind in known:
-        if kind.key() == key:
-            return kind
-    known.append(new)
-    return new
+        known = {}
+        setattr(new.cls, _KINDS, known)
+    return known.setdefault(new.key(), new)

@@ -86,8 +86,9 @@ class ScriptModule(nn.Module):
 
 def _become_script(module: Any, methods: dict[str, Callable]) -> None:
     """A module whose constructor is done: its state goes into an object of the script."""
-    kind = _module.kind_of(module)
-    cpp = _instance(module, kind)
+    classes = _module.Classes()
+    kind = _module.kind_of(module, classes)
+    cpp = _instance(module, kind, classes)
     kind.compile(methods)
     original = type(module).__name__
     module.__class__ = type(original, (RecursiveScriptModule, type(module)), {"_original": original})
@@ -237,13 +238,9 @@ class RecursiveScriptModule(ScriptModule):
         jit.save(self, file, **options)
 
     def save_to_buffer(self, **options: Any) -> bytes:
-        import io
+        from ingot.jit import _archive
 
-        from ingot import jit
-
-        file = io.BytesIO()
-        jit.save(self, file, **options)
-        return file.getvalue()
+        return _archive.to_bytes(self, **options)
 
     def __copy__(self) -> RecursiveScriptModule:
         return _copied(self, copy.copy)
@@ -269,41 +266,41 @@ def wrap(cpp: Any) -> RecursiveScriptModule:
     return RecursiveScriptModule(cpp, cpp._type().name())
 
 
-def _instance(module: Any, kind: _module.Kind) -> Any:
+def _instance(module: Any, kind: _module.Kind, classes: _module.Classes) -> Any:
     """An object of the script with the module's values, which it shares; children first."""
     made = _C._script_instance(kind.build())
     for name, _, role in kind.parts:
         held = (module.__dict__, module._parameters, module._buffers)[role]
-        value = held[name]
+        value = held[name] if name in held else getattr(module, name)
         made.setattr(name, value.value if isinstance(value, _marks.Attribute) else value)
     for name, child in kind.children.items():
         value = module._modules[name]
-        made.setattr(name, None if value is None else _child(value, child))
+        made.setattr(name, None if value is None else _child(value, child, classes))
     return made
 
 
-def _child(module: Any, kind: Any) -> Any:
-    if getattr(module, "_c", None) is not None:
+def _child(module: Any, kind: Any, classes: _module.Classes) -> Any:
+    if "_c" in module.__dict__:
         return module._c
-    kind = kind if isinstance(kind, _module.Kind) else _module.kind_of(module)
-    made = _instance(module, kind)
+    kind = kind if isinstance(kind, _module.Kind) else _module.kind_of(module, classes)
+    made = _instance(module, kind, classes)
     kind.compile()
     return made
 
 
 def script_module(module: nn.Module) -> RecursiveScriptModule:
-    kind = _module.kind_of(module)
-    made = _instance(module, kind)
+    classes = _module.Classes()
+    kind = _module.kind_of(module, classes)
+    made = _instance(module, kind, classes)
     kind.compile()
     wrapped = wrap(made)
-    keep(wrapped, module)
+    keep(wrapped, module, classes)
     return wrapped
 
 
-def keep(wrapped: RecursiveScriptModule, module: nn.Module) -> None:
+def keep(wrapped: RecursiveScriptModule, module: nn.Module, classes: _module.Classes) -> None:
     """Ignored methods and attributes of the Python module stay readable; hooks run around a call."""
-    rows = {name: getattr(module, name) for name in dir(type(module)) if _marks.is_ignored(getattr(type(module), name))}
-    wrapped.__dict__["_python"] = rows
+    wrapped.__dict__["_python"] = {name: getattr(module, name) for name in classes[type(module)].ignored}
     cpp = wrapped._c
     for name in ("_forward_pre_hooks", "_forward_hooks"):
         for key, hook in getattr(module, name).items():
@@ -311,8 +308,8 @@ def keep(wrapped: RecursiveScriptModule, module: nn.Module) -> None:
             wrapped.__dict__[name][key] = functools.partial(_run_hook, method)
     for name, child in module._modules.items():
         inner = wrapped.__dict__["_modules"].get(name)
-        if child is not None and isinstance(inner, RecursiveScriptModule) and not hasattr(child, "_c"):
-            keep(inner, child)
+        if child is not None and isinstance(inner, RecursiveScriptModule) and "_c" not in child.__dict__:
+            keep(inner, child, classes)
 
 
 def add_hooks(wrapped: RecursiveScriptModule) -> None:
@@ -398,6 +395,8 @@ def _script_class(cls: type) -> Any:
         raise RuntimeError(f"Type '{cls}' cannot be compiled since it inherits from nn.Module, consider passing an "
                            "instance instead")  # fmt: skip
     if not issubclass(cls, tuple) and not hasattr(cls, "__members__"):
+        if len([base for base in cls.__mro__ if base not in (object, nn.Module)]) > 1:
+            raise RuntimeError("TorchScript classes does not support inheritance yet. Please directly use the class.")
         _classes.type_of_class(cls)
     return cls
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import difflib
 import inspect
 import re
@@ -47,9 +48,27 @@ def _indent(text: str) -> str:
     return "\n".join("\t" + line for line in text.split("\n"))
 
 
+_captured_as_trace: contextvars.ContextVar[bool] = contextvars.ContextVar("captured_as_trace", default=False)
+
+
+@contextlib.contextmanager
+def captured_as_trace() -> Iterator[None]:
+    """For user code, the capture within is a trace: an exporter that begins with a trace makes it."""
+    token = _captured_as_trace.set(True)
+    try:
+        yield
+    finally:
+        _captured_as_trace.reset(token)
+
+
+def _get_tracing_state() -> object:
+    """Something if a trace is being made, else None."""
+    return True if is_tracing() else None
+
+
 def is_tracing() -> bool:
     """Whether a trace is being recorded."""
-    return _C._is_tracing()
+    return _C._is_tracing() or _captured_as_trace.get()
 
 
 # ---- inputs
@@ -158,9 +177,13 @@ def _run(tracer: Any, function: Callable, args: tuple, names: list[str]) -> Any:
 
 
 def _flatten(value: Any, into: list[ingot.Tensor]) -> Callable[[Iterator], Any]:
-    """Collects the tensors of a value; the result puts others in their places."""
+    """Collects the tensors of a value, numbers being tensors too; the result puts others in their places."""
     if isinstance(value, ingot.Tensor):
         into.append(value)
+        return next
+    if isinstance(value, (bool, int, float)):
+        kind = ingot.bool if isinstance(value, bool) else ingot.int64 if isinstance(value, int) else ingot.float64
+        into.append(ingot.tensor(value, dtype=kind))
         return next
     if isinstance(value, dict):
         parts = {key: _flatten(item, into) for key, item in value.items()}
@@ -170,6 +193,12 @@ def _flatten(value: Any, into: list[ingot.Tensor]) -> Callable[[Iterator], Any]:
         kind = type(value)
         make = (lambda values: kind(*values)) if hasattr(value, "_fields") else kind
         return lambda others: make([part(others) for part in items])
+    if value is not None and not isinstance(value, str):
+        raise RuntimeError(
+            "Only tuples, lists and Variables are supported as JIT inputs/outputs. Dictionaries and strings are also "
+            "accepted, but their usage is not recommended. Here, received an input of unsupported type: "
+            f"{type(value).__name__}"
+        )
     return lambda others: value
 
 
@@ -199,7 +228,7 @@ def _get_trace_graph(
             given.append((rebuild(iter(inputs[: len(tensors)])), arguments))
         results.append(f(*arguments, **(kwargs or {})))
         found: list[ingot.Tensor] = []
-        _flatten(results[0], found)
+        _C._untraced(lambda: _flatten(results[0], found))
         return found[0] if len(found) == 1 else tuple(found)
 
     tracer = _C._Tracer(strict=strict, frames_up=1)
@@ -298,6 +327,16 @@ class _Flags:
     NAMES = ("training", "_is_full_backward_hook")
 
 
+def _holds_native(module: nn.Module) -> bool:
+    """Does a module only keep packed parameters, with methods that scripts see?"""
+    from ingot.jit import _marks
+
+    if not any(isinstance(value, _C.NativeObject) for value in vars(module).values()):
+        return False
+    names = (name for cls in type(module).__mro__ for name in vars(cls))
+    return any(_marks.mark_of(getattr(type(module), name, None)) == _marks.EXPORTED for name in names)
+
+
 def _instance(module: nn.Module) -> Any:
     """The module as an object of a new class of the script: children first, values are shared."""
     from ingot.jit import _front
@@ -305,6 +344,10 @@ def _instance(module: nn.Module) -> Any:
     own = getattr(module, "_c", None)
     if own is not None:
         return own
+    if _holds_native(module):
+        from ingot.jit import script
+
+        return script(module)._c
     children = {name: None if child is None else _instance(child) for name, child in module._modules.items()}
     cls = _C._script_class(_front.free_name(type(module)), True)
     optional = _C.OptionalType(_C.BoolType.get())
@@ -316,6 +359,10 @@ def _instance(module: nn.Module) -> Any:
     for name, kind in zip(_Flags.NAMES, (_C.BoolType.get(), optional)):
         cls.add_attribute(name, kind, 0)
         values[name] = getattr(module, name, None)
+    for name, value in vars(module).items():
+        if isinstance(value, _C.NativeObject):
+            cls.add_attribute(name, _C._script_infer(value), 0)
+            values[name] = value
     for name, child in children.items():
         cls.add_attribute(name, _C.NoneType.get() if child is None else child._type(), 0)
         values[name] = child
@@ -437,13 +484,22 @@ def _tensors(value: Any) -> list[ingot.Tensor]:
     return [item for item in (value if isinstance(value, tuple) else (value,)) if isinstance(item, ingot.Tensor)]
 
 
+def _results(call: Callable, args: tuple, what: str) -> list[ingot.Tensor]:
+    try:
+        return _tensors(call(*_fresh(args)))
+    except Exception as error:
+        graphs = (None, None)  # they are not compared
+        note = f"encountered an exception while running the {what} with test inputs.\nException:\n{_indent(str(error))}"
+        raise TracingCheckError(*graphs, extra_msg=note) from error
+
+
 def _check(args: tuple, func: Callable, traced: Any, again: Callable, tolerance: float) -> None:
     """Traces a second time and compares: graphs must agree, results should."""
     with ingot.no_grad():
         second = again(_fresh(args))
-        found = _tensors(traced(*_fresh(args)))
-        if _compare(found, _tensors(func(*_fresh(args))), "Python function", traced, tolerance):
-            _compare(found, _tensors(second(*_fresh(args))), "repeated trace", traced, tolerance)
+        found = _results(traced, args, "trace")
+        if _compare(found, _results(func, args, "Python function"), "Python function", traced, tolerance):
+            _compare(found, _results(second, args, "repeated trace"), "repeated trace", traced, tolerance)
     problem = _differences(traced, second)
     if any(problem):
         raise TracingCheckError(*problem)

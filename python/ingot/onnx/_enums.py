@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import enum
 
-__all__ = ["OperatorExportTypes", "TensorProtoDataType", "TrainingMode"]
+__all__ = ["ExportTypes", "OperatorExportTypes", "TensorProtoDataType", "TrainingMode"]
 
 PRODUCER_VERSION = "2.5.1"
 
@@ -64,3 +64,12 @@ class TensorProtoDataType(_Plain):
     FLOAT8E4M3FNUZ = 18
     FLOAT8E5M2 = 19
     FLOAT8E5M2FNUZ = 20
+
+
+class ExportTypes:
+    """Forms in which a model is stored."""
+
+    PROTOBUF_FILE = "Protobuf file"
+    ZIP_ARCHIVE = "ZIP archive"
+    COMPRESSED_ZIP_ARCHIVE = "Compressed ZIP archive"
+    DIRECTORY = "Directory"

@@ -12,6 +12,7 @@ from typing import Any
 import ingot
 from ingot import export as ingot_export
 from ingot import nn
+from ingot._bridge import from_torch, is_real
 from ingot._C import Tensor
 from ingot.export import Dim, ExportedProgram, _trace
 from ingot.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
@@ -271,6 +272,9 @@ def export(
     the names in the files differ, the translations are the same. None: the older one where there is a file and no
     option that only the newer one has.
     """
+    if is_real(model):
+        model = _taken(model, args, kwargs, dynamic_axes, newer.pop("dynamic_shapes", None))
+        args, kwargs, dynamo = (), None, True
     if dynamo is None:
         dynamo = _is_newer(model, f, newer)
     if dynamo:
@@ -285,6 +289,7 @@ def export(
         raise ValueError("The exporter only supports dynamic shapes through parameter dynamic_axes when dynamo=False.")
     if kwargs:
         args = (*(args if isinstance(args, tuple) else (args,)), dict(kwargs))
+    _legacy.warn_of_options(training, operator_export_type)
     _legacy.export(
         model, args, f, export_params=export_params, verbose=verbose, training=training, input_names=input_names,
         output_names=output_names, operator_export_type=operator_export_type, opset_version=opset_version,
@@ -294,6 +299,13 @@ def export(
         add_node_names=newer.get("add_node_names", True),
     )  # fmt: skip
     return None
+
+
+def _taken(model: Any, args: Any, kwargs: Any, dynamic_axes: Any, dynamic_shapes: Any) -> Any:
+    """The program of a module or program of the real PyTorch."""
+    if dynamic_axes:
+        raise TypeError("onnx.export: a model of the real torch takes dynamic_shapes, not dynamic_axes")
+    return from_torch(model, args if isinstance(args, tuple) else (args,), kwargs, dynamic_shapes=dynamic_shapes)
 
 
 def _export(

@@ -20,6 +20,8 @@ class _InternalGlobals(threading.local):
         self.operator_export_type = OperatorExportTypes.ONNX
         self.onnx_shape_inference = True
         self._autograd_inlining = True
+        self.log = False
+        self.log_stream = "stdout"
 
     @property
     def training_mode(self) -> TrainingMode:

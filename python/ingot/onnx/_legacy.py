@@ -17,10 +17,11 @@ from ingot import export as ingot_export
 from ingot import nn
 from ingot._C import Tensor
 from ingot.export import Dim, ExportedProgram, _trace
+from ingot.jit import _trace as jit_trace
 from ingot.onnx import _constants, errors
 from ingot.onnx._enums import OperatorExportTypes, TrainingMode
 from ingot.onnx._globals import GLOBALS
-from ingot.onnx._internal import packed, python_op, registration, scripted, symbolic
+from ingot.onnx._internal import packed, python_op, refusals, registration, scripted, symbolic, traced
 from ingot.utils import _pytree as pytree
 
 # ---- the model's mode ----
@@ -71,42 +72,34 @@ def setup(opset: int, operator_export_type: OperatorExportTypes, autograd_inlini
 # ---- arguments ----
 
 
-def decide_input_format(model: Any, args: tuple) -> tuple:
+def _signature(model: Any) -> inspect.Signature:
+    callee = getattr(model, "forward", model)
+    if callable(callee):
+        return inspect.signature(callee)
+    raise ValueError("model has no forward method and is not callable")
+
+
+def decide_input_format(model: Any, args: Any) -> Any:
     """The arguments by position: a dictionary at the end gives keyword arguments, and defaults fill what is missing."""
     try:
-        parameters = list(inspect.signature(model.forward).parameters.values())
-    except (AttributeError, ValueError, TypeError):
+        parameters = _signature(model).parameters
+    except ValueError as error:
+        warnings.warn(f"{error}, skipping _decide_input_format", stacklevel=3)
         return args
-    listed = list(args)
+    if not parameters or (isinstance(args, (list, tuple)) and not args):
+        warnings.warn("No input args, skipping _decide_input_format", stacklevel=3)
+        return args
+    listed = list(args) if isinstance(args, (list, tuple)) else [args]
     given: dict = {}
-    if listed and isinstance(listed[-1], dict):
+    if isinstance(listed[-1], dict):
         given = listed.pop()
-    out = []
-    for i, parameter in enumerate(parameters):
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            out += listed[i:]
-            return tuple(out)
-        if parameter.kind is parameter.VAR_KEYWORD:
-            continue
-        if parameter.kind is parameter.KEYWORD_ONLY:
-            if parameter.name in given:
-                raise TypeError(
-                    f"{type(model).__name__}.forward: '{parameter.name}' is a keyword-only parameter; "
-                    "torch.onnx.export passes arguments by position"
-                )
-            continue
-        if i < len(listed):
-            out.append(listed[i])
-        elif parameter.name in given:
-            out.append(given[parameter.name])
+    for name in list(parameters)[len(listed) :]:
+        parameter = parameters[name]
+        if name in given:
+            listed.append(given[name])
         elif parameter.default is not parameter.empty:
-            out.append(parameter.default)
-        else:
-            return args if not given else tuple(out)
-    out += listed[len(out) :]
-    while out and out[-1] is None and len(out) > len(listed):
-        out.pop()
-    return tuple(out)
+            listed.append(parameter.default)
+    return listed if isinstance(args, list) else tuple(listed)
 
 
 def _as_tensor(value: Any) -> Any:
@@ -142,8 +135,6 @@ def validate_dynamic_axes(axes: Mapping[str, Any], model: Any, input_names: Any,
     """Warns of keys that are no inputs or outputs; axes without names get some, in the dictionary itself."""
     if not axes:
         return
-    if hasattr(axes, "items") is False:
-        raise TypeError(f"dynamic_axes: expected a dictionary of names and axes, found {type(axes).__name__}")
     known = set(input_names or ()) | set(output_names or ())
     for key, value in list(axes.items()):
         if key not in known:
@@ -163,25 +154,80 @@ def validate_dynamic_axes(axes: Mapping[str, Any], model: Any, input_names: Any,
                 else:
                     named[axis] = f"{key}_dynamic_axes_{i + 1}"
             axes[key] = named  # type: ignore[index]
-    for key, value in axes.items():
-        if not isinstance(value, Mapping):
-            raise TypeError(
-                f"dynamic_axes['{key}']: a list of axes or a dictionary axis -> name, not {type(value).__name__}"
-            )
-        for axis, name in value.items():
-            if not isinstance(axis, int) or not isinstance(name, str):
-                raise TypeError(
-                    f"dynamic_axes['{key}']: axes are integers and their names texts, found {axis!r}: {name!r}"
-                )
 
 
-def _check_ranks(leaves: Sequence[Any], names: Sequence[str | None], axes: Mapping[str, Any]) -> None:
-    for leaf, name in zip(leaves, names, strict=False):
-        for axis in axes.get(name, ()) if name is not None else ():
-            if axis >= leaf.dim():
-                raise RuntimeError(
-                    f"Dynamic shape axis should be no more than the shape dimension for {axes[name][axis]}"
-                )
+def _is_axes(axes: Any) -> bool:
+    """Whether dynamic_axes is what the passes take: names -> (axis -> name)."""
+    return isinstance(axes, Mapping) and all(
+        isinstance(key, str)
+        and isinstance(named, Mapping)
+        and all(isinstance(axis, int) and isinstance(text, str) for axis, text in named.items())
+        for key, named in axes.items()
+    )
+
+
+def _is_texts(names: Any) -> bool:
+    return isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names)
+
+
+def _incompatible(function: str, signature: str, *given: Any) -> TypeError:
+    """The words for arguments of a wrong type inside an export."""
+    return TypeError(
+        f"{function}(): incompatible function arguments. The following argument types are supported:\n"
+        f"    1. {signature}\n\nInvoked with: {', '.join(map(str, given))}"
+    )
+
+
+def _check_axes(graph: traced.Graph, axes: Any, names: Any) -> None:
+    if not _is_axes(axes) or not _is_texts(names):
+        raise _incompatible(
+            "_jit_pass_onnx_set_dynamic_input_shape",
+            "(arg0: torch::jit::Graph, arg1: dict[str, dict[int, str]], arg2: list[str]) -> None",
+            graph.graph, axes, names,
+        )  # fmt: skip
+    graph.set_axes(axes, names)
+
+
+def _check_opset(graph: traced.Graph, opset: Any) -> None:
+    node = next((n for n in refusals.calls(graph) if n.kind().startswith("aten::")), None)
+    if isinstance(opset, int) or node is None:
+        return
+    error = _incompatible(
+        "_jit_pass_onnx_node_shape_type_inference",
+        "(arg0: torch::jit::Node, arg1: dict[str, IValue], arg2: int) -> None",
+        node, {}, opset,
+    )  # fmt: skip
+    raise TypeError(f"{error} \n(Occurred when translating {node.kind().partition('::')[2]}).")
+
+
+def _check_custom_opsets(graph: traced.Graph, opsets: Any) -> None:
+    if opsets is None:
+        return
+    known = isinstance(opsets, Mapping)
+    if known and all(isinstance(key, str) and isinstance(value, int) for key, value in opsets.items()):
+        return
+    raise _incompatible(
+        "_export_onnx",
+        "(self: torch._C.Graph, initializers: dict[str, torch.Tensor], onnx_opset_version: int = 0, dynamic_axes: "
+        "dict[str, dict[int, str]], defer_weight_export: bool = False, operator_export_type: "
+        "torch._C._onnx.OperatorExportTypes = <OperatorExportTypes.ONNX: 0>, strip_doc_string: bool = True, "
+        "keep_initializers_as_inputs: bool = True, custom_opsets: dict[str, int], add_node_names: bool = True, "
+        "onnx_file_path: str = '', node_attr_to_name: dict[torch::jit::Node, dict[str, str]] = {}) -> tuple[bytes, "
+        "dict[str, bytes], bool, dict[torch::jit::Node, str]]",
+        graph.graph, opsets,
+    )  # fmt: skip
+
+
+# The types of elements that the original's files have no number for.
+_NO_ONNX_TYPE = ("ComplexHalf", "ComplexFloat", "ComplexDouble", "UInt16", "UInt32", "UInt64")
+
+
+def _check_types(graph: traced.Graph) -> None:
+    for value in [*graph.inputs(), *graph.graph.outputs()]:
+        kind = value.type()
+        name = kind.scalarType() if kind.kind() == "TensorType" else None
+        if name in _NO_ONNX_TYPE and (list(value.uses())):
+            raise RuntimeError(f"ScalarType {name} is an unexpected tensor scalar type")
 
 
 class _Axes:
@@ -253,14 +299,21 @@ def _is_data_dependent(error: BaseException | None) -> bool:
     return False
 
 
-def _capture_once(model: nn.Module, args: tuple, shapes: Any) -> ExportedProgram:
-    """A trace decides by the data of the examples what depends on data."""
+def _capture_once(model: nn.Module, args: tuple, shapes: Any, choices: bool) -> ExportedProgram:
+    """A trace decides by the data of the examples what depends on data. choices: a script does not decide by the
+    examples what depends on dynamic sizes."""
+    if choices:
+        hook = model.register_forward_pre_hook(lambda *_: ingot._C.record_choices())
+        try:
+            return _capture_once(model, args, shapes, False)
+        finally:
+            hook.remove()
     shapes = _by_parameters(model, shapes)
-    free = shapes is not None
+    # Composite operators stay as they are called, as in a trace; in training the statistics of layers are written.
+    level = "inference" if GLOBALS.export_training else "training"
     try:
-        return _trace._export(
-            model, args, {}, shapes, strict=False, pre_dispatch=True, allow_complex_guards_as_runtime_asserts=free
-        )
+        run = _trace._run(model, args, {}, shapes, False, level=level, allow_complex_guards=shapes is not None)
+        return _trace.program_of(run)
     except Exception as error:
         # Decisions by data, results whose sizes depend on data, operators without a rule for sizes: all of them are
         # known when the model also runs on the examples themselves.
@@ -275,16 +328,17 @@ def _capture_once(model: nn.Module, args: tuple, shapes: Any) -> ExportedProgram
 def capture(model: nn.Module, args: tuple, axes: _Axes) -> ExportedProgram:
     """The program of a model. A named axis stays symbolic; where the model fixes its size, as reshaping to numbers
     does, the model is captured with that size."""
-    attempts: list[tuple[tuple, Any]] = []
+    attempts: list[tuple[tuple, Any, bool]] = []
     if axes:
         grown = axes.larger()
-        attempts += [(grown, axes.shapes("dims", grown)), (grown, axes.shapes("auto", grown))]
-        attempts += [(args, axes.shapes("auto", args))]
-    attempts.append((args, None))
+        named, free = axes.shapes("dims", grown), axes.shapes("auto", grown)
+        attempts += [(grown, named, True), (grown, free, True), (grown, named, False), (grown, free, False)]
+        attempts += [(args, axes.shapes("auto", args), False)]
+    attempts.append((args, None, False))
     first: Exception | None = None
-    for given, shapes in attempts:
+    for given, shapes, choices in attempts:
         try:
-            found = _capture_once(model, given, shapes)
+            found = _capture_once(model, given, shapes, choices)
         except Exception as error:
             first = first or error
             continue
@@ -320,9 +374,10 @@ def default_opset(opset_version: int | None) -> int:
         return _constants.ONNX_DEFAULT_OPSET
     if opset_version > _constants.ONNX_TORCHSCRIPT_EXPORTER_MAX_OPSET:
         warnings.warn(
-            f"Exporting to ONNX opset version {opset_version} is not supported by PyTorch's TorchScript exporter. "
-            f"Its last is {_constants.ONNX_TORCHSCRIPT_EXPORTER_MAX_OPSET}; Ingot writes up to "
-            f"{_constants.ONNX_MAX_OPSET}.",
+            f"Exporting to ONNX opset version {opset_version} is not supported. by 'torch.onnx.export()'. The highest "
+            f"opset version supported is {_constants.ONNX_TORCHSCRIPT_EXPORTER_MAX_OPSET}. To use a newer opset "
+            "version, consider 'torch.onnx.export(..., dynamo=True)'. ",
+            errors.OnnxExporterWarning,
             stacklevel=4,
         )
     if not _constants.ONNX_MIN_OPSET <= opset_version <= _constants.ONNX_MAX_OPSET:
@@ -402,24 +457,38 @@ def _unsupported(error: Exception, opset: int) -> errors.UnsupportedOperatorErro
     return errors.UnsupportedOperatorError(str(error))
 
 
-def _functional(ep: ExportedProgram) -> ExportedProgram:
-    if not ep._program.is_training():
-        return ep
-    ep._sync()
-    return ExportedProgram(ep._program.functionalize(), ep.call_spec, ep.example_inputs, ep._arg_names)
-
-
 def _model_inputs(ep: ExportedProgram) -> int:
     fed = (Tensor, ingot.SymInt, ingot.SymFloat, ingot.SymBool)
     return sum(spec[0] == "USER_INPUT" and isinstance(spec[4], fed) for spec in ep._program.input_specs)
 
 
 def _as_module(model: Any, args: tuple) -> nn.Module:
-    if scripted.is_script(model):
-        return scripted.as_module(model, args)
-    if not isinstance(model, nn.Module):
-        model.modules  # noqa: B018  # what is no module has none: AttributeError
-    return model
+    return scripted.as_module(model, args) if scripted.is_script(model) else model
+
+
+def _named_inputs(given: Sequence[str] | None, graph: traced.Graph) -> list[str]:
+    """The names of the inputs: the user's, then those of tracing or of the script; "": none."""
+    given = list(given or ())
+    found = graph.input_names()[len(given) :]
+    while found and not found[-1]:
+        found.pop()
+    taken = set(given)
+    return [*given, *["" if name in taken else name for name in found]]
+
+
+def _settled(names: Sequence[str], own: set[str]) -> list[str]:
+    """One name per value: of several that have the same, the last keeps it and the others get numbers, 1, 3 and so on
+    as PyTorch counts them."""
+    out = list(names)
+    numbers: dict[str, int] = {}
+    for i, name in enumerate(names):
+        if name and name in names[i + 1 :]:
+            number = numbers.get(name, 1)
+            while f"{name}.{number}" in out or f"{name}.{number}" in own:
+                number += 1
+            out[i] = f"{name}.{number}"
+            numbers[name] = number + 2
+    return out
 
 
 def build(
@@ -438,38 +507,49 @@ def build(
     add_node_names: bool = True,
     functions: bool = False,
     python_ops: python_op.PythonOps | None = None,
+    refuse: bool = True,
 ) -> Exported:
-    """Captures a model; the options are those of export, checked."""
+    """Captures a model; the arguments are in the order of forward. Errors come in the order of the original's passes:
+    of tracing, of the axes, of operators, of names, of writing. refuse: what the original does not translate."""
     args = args if isinstance(args, tuple) else (args,)
+    axes = {} if dynamic_axes is None else dynamic_axes
+    from ingot.onnx import utils
+
+    model = utils._pre_trace_quant_model(model, args)
+    graph = traced.trace(model, args)
+    refusals.warn_of_writes(graph)
+    _check_axes(graph, axes, input_names or [])
+    if refuse and operator_export_type == OperatorExportTypes.ONNX:
+        refusals.check(graph, opset)
+    _check_opset(graph, opset)
+    _check_types(graph)
     if scripted.is_script(model):
         scripted.check(model, opset)
     module = _as_module(model, args)
-    args = decide_input_format(module, args)
-    axes = dict(dynamic_axes or {})
-    # A script has its numbers as they are; of a traced model they are inputs too.
-    fed = args if scripted.is_script(model) else pytree.tree_map(_as_tensor, args)
+    fed = pytree.tree_map(_as_tensor, args)  # numbers are inputs too
     parameters = [p for p in inspect.signature(module.forward).parameters]
     names = _flat_names(fed, input_names or (), parameters)
     given = _Axes(fed, names, axes)
-    _check_ranks(given.leaves, names, axes)
-    state = list(module.state_dict(keep_vars=True))
     try:
-        program = capture(module, fed, given)
+        with jit_trace.captured_as_trace():
+            program = capture(module, fed, given)
     except Exception:
         if all(a is b for a, b in zip(given.leaves, pytree.tree_leaves(args), strict=True)):
             raise
-        program = capture(module, args, _Axes(args, names, axes))  # numbers decide something: as they are
-    if list(module.state_dict(keep_vars=True)) != state:
-        raise RuntimeError("state_dict changed after running the tracer; something weird is happening in your model!")
-    program = _functional(program)
+        with jit_trace.captured_as_trace():
+            program = capture(module, args, _Axes(args, names, axes))  # numbers decide something: as they are
     inputs = _model_inputs(program)
     weights = sum(spec[0] not in ("USER_INPUT", "TOKEN") for spec in program._program.input_specs)
     _too_many("input", input_names or (), inputs + weights)
     outputs = sum(spec[0] == "USER_OUTPUT" for spec in program._program.output_specs)
     _too_many("output", output_names or (), outputs)
+    _check_custom_opsets(graph, custom_opsets)
+    named = _named_inputs(input_names, graph)
+    settled = _settled([*named, *(output_names or ())], set(module.state_dict()))
     options: dict[str, Any] = {
         "opset": opset, "user_outputs": True, "metadata": False, "torchscript": True,
-        "input_names": list(input_names or ()), "output_names": list(output_names or ()),
+        "training": GLOBALS.export_training,
+        "input_names": settled[: len(named)], "output_names": settled[len(named) :],
         "axes": [(value, axis, text) for value, row in axes.items() for axis, text in row.items()],
         "folding": do_constant_folding, "node_names": add_node_names, "functions": functions,
         "opsets": dict(custom_opsets or {}), "initializers_as_inputs": keep_initializers_as_inputs,
@@ -481,6 +561,24 @@ def build(
     if table:
         options["translations"] = table
     return Exported(program, options)
+
+
+def warn_of_options(training: Any, operator_export_type: Any) -> None:
+    """Options that PyTorch 2.5 is about to remove."""
+    if operator_export_type not in (None, OperatorExportTypes.ONNX):
+        warnings.warn(
+            "Setting `operator_export_type` to something other than default is deprecated. The option will be removed "
+            "in a future release.",
+            FutureWarning,
+            stacklevel=3,
+        )
+    if training not in (None, TrainingMode.EVAL):
+        warnings.warn(
+            "Setting `training` to something other than default is deprecated. The option will be removed in a future "
+            "release. Please set the training mode before exporting the model.",
+            FutureWarning,
+            stacklevel=3,
+        )
 
 
 def _write(data: bytes, f: Any) -> None:
@@ -574,12 +672,16 @@ def export_bytes(
         python_op.collected() as python_ops,
         packed.kept_padded(),
     ):
+        if not scripted.is_script(model) and not isinstance(model, nn.Module):
+            model.modules  # noqa: B018  # what is no module has none: AttributeError
+        keep = _keep_initializers(keep_initializers_as_inputs, operator_export_type, opset)
+        folds = _folds(do_constant_folding, training)
+        args = decide_input_format(model, args)
         axes = {} if dynamic_axes is None else dynamic_axes
         validate_dynamic_axes(axes, model, options.get("input_names"), options.get("output_names"))
         exported = build(
             model, args, opset=opset, export_params=export_params, operator_export_type=operator_export_type,
-            do_constant_folding=_folds(do_constant_folding, training), dynamic_axes=axes,
-            keep_initializers_as_inputs=_keep_initializers(keep_initializers_as_inputs, operator_export_type, opset),
+            do_constant_folding=folds, dynamic_axes=axes, keep_initializers_as_inputs=keep,
             functions=bool(export_modules_as_functions), python_ops=python_ops, **options,
         )  # fmt: skip
         exported.options["metadata"] = metadata

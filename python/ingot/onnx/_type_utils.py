@@ -124,3 +124,16 @@ def valid_scalar_name(name: str) -> bool:
 
 def valid_torch_name(name: str) -> bool:
     return any(name == row[3] for row in _ROWS)
+
+
+# ---- the rows as tables, by the names that user code has for them ----
+
+_SCALAR_TYPES = [JitScalarType(row[0]) for row in _ROWS]
+_SCALAR_TYPE_TO_NAME = {kind: kind.scalar_name() for kind in JitScalarType}
+_SCALAR_NAME_TO_TYPE = {name: kind for kind, name in _SCALAR_TYPE_TO_NAME.items()}
+_SCALAR_TYPE_TO_TORCH_NAME = {kind: kind.torch_name() for kind in _SCALAR_TYPES}
+_TORCH_NAME_TO_SCALAR_TYPE = {name: kind for kind, name in _SCALAR_TYPE_TO_TORCH_NAME.items()}
+_SCALAR_TYPE_TO_ONNX = {kind: kind.onnx_type() for kind in JitScalarType if kind != JitScalarType.COMPLEX32}
+_ONNX_TO_SCALAR_TYPE = {kind: scalar for scalar, kind in _SCALAR_TYPE_TO_ONNX.items()}
+_SCALAR_TYPE_TO_DTYPE = {kind: getattr(ingot, _row(kind)[1], None) for kind in _SCALAR_TYPES}
+_DTYPE_TO_SCALAR_TYPE = {dtype: kind for kind, dtype in _SCALAR_TYPE_TO_DTYPE.items() if dtype is not None}

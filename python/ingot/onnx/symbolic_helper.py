@@ -465,8 +465,12 @@ cast_pytorch_to_onnx = {
     "BFloat16": TensorProtoDataType.BFLOAT16,
     "Undefined": TensorProtoDataType.UNDEFINED,
 }
-scalar_type_to_onnx = [kind.onnx_type() for kind in JitScalarType]
-scalar_name_to_pytorch = {kind.scalar_name(): kind.torch_name() for kind in JitScalarType}
+# The types up to bfloat16, which these tables have had since before there were others.
+_OLD_TYPES = [JitScalarType(number) for number in range(JitScalarType.BFLOAT16 + 1)]
+scalar_type_to_onnx = [kind.onnx_type() for kind in _OLD_TYPES]
+scalar_name_to_pytorch = {
+    kind.torch_name(): kind.scalar_name() for kind in _OLD_TYPES if kind != JitScalarType.COMPLEX32
+}
 scalar_type_to_pytorch_type = [
     getattr(ingot, row, None)
     for row in (
@@ -475,9 +479,14 @@ scalar_type_to_pytorch_type = [
     )
 ]  # fmt: skip
 pytorch_name_to_type = {
-    "Byte": ingot.uint8, "Char": ingot.int8, "Double": ingot.float64, "Float": ingot.float32, "Half": ingot.float16,
-    "Int": ingot.int32, "Long": ingot.int64, "Short": ingot.int16, "Bool": ingot.bool, "ComplexFloat": ingot.complex64,
-    "ComplexDouble": ingot.complex128, "BFloat16": ingot.bfloat16,
+    name: getattr(ingot, dtype)
+    for name, dtype in (
+        ("Byte", "uint8"), ("Char", "int8"), ("Double", "float64"), ("Float", "float32"), ("Half", "float16"),
+        ("Int", "int32"), ("Long", "int64"), ("Short", "int16"), ("Bool", "bool"), ("ComplexFloat", "complex64"),
+        ("ComplexDouble", "complex128"), ("QInt8", "qint8"), ("QUInt8", "quint8"), ("QInt32", "qint32"),
+        ("BFloat16", "bfloat16"),
+    )
+    if hasattr(ingot, dtype)
 }  # fmt: skip
 
 
@@ -486,3 +495,12 @@ def is_caffe2_aten_fallback() -> bool:
 
 
 _quantized_ops: set[str] = set()
+
+
+def __getattr__(name: str) -> Any:
+    """The rest of the module, which needs the writer."""
+    from ingot.onnx._internal import node_helpers
+
+    if name in node_helpers.__all__:
+        return getattr(node_helpers, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,6 +15,7 @@ import numpy as np
 import ingot
 from ingot.onnx import _legacy, utils
 from ingot.onnx._enums import TrainingMode
+from ingot.onnx._internal import scripted, traced
 from ingot.utils import _pytree as pytree
 
 __all__ = ["GraphInfo", "OnnxBackend", "VerificationOptions", "find_mismatch", "verify"]
@@ -199,9 +200,92 @@ def verify(
     _compare_onnx_pytorch_model(model, sink, args, input_kwargs, additional_test_inputs, options)
 
 
+def _is_essential(node: Any) -> bool:
+    """Whether a node computes something."""
+    return node.kind() not in ("prim::Constant", "onnx::Constant", "prim::ListConstruct", "prim::TupleConstruct")
+
+
+def _crossing(nodes: Sequence[Any], cut: int, outputs: Sequence[Any]) -> list[Any]:
+    """What the nodes before a cut make and those behind it, or the graph, read."""
+    made = {value.unique(): value for node in nodes[:cut] for value in node.outputs()}
+    read = [value.unique() for node in nodes[cut:] for value in _reads(node)]
+    read += [value.unique() for value in outputs]
+    constant = {v.unique() for node in nodes if node.kind() == "prim::Constant" for v in node.outputs()}
+    return [made[key] for key in dict.fromkeys(read) if key in made and key not in constant]
+
+
+def _reads(node: Any) -> list[Any]:
+    """The operands of a node, with those of its blocks."""
+    out = list(node.inputs())
+    for block in node.blocks():
+        out += [value for inner in block.nodes() for value in _reads(inner)]
+        out += list(block.outputs())
+    return out
+
+
+def _is_tensor(value: Any) -> bool:
+    return value.type().kind() == "TensorType"
+
+
+def _middle(graph: Any) -> int | None:
+    """Where the nodes of a graph divide into halves with only tensors in between; None: nowhere."""
+    nodes = list(graph.nodes())
+    count = sum(map(_is_essential, nodes))
+    found: tuple[int, int] | None = None
+    before = 0
+    for cut, node in enumerate(nodes):
+        if 0 < before < count and all(map(_is_tensor, _crossing(nodes, cut, list(graph.outputs())))):
+            distance = abs(2 * before - count)
+            if found is None or distance < found[0]:
+                found = distance, cut
+        before += _is_essential(node)
+    return None if found is None else found[1]
+
+
+def _upper(graph: Any, cut: int) -> Any:
+    """The nodes before a cut; what those behind it read are the results."""
+    graph = graph.copy()
+    nodes, outputs = list(graph.nodes()), list(graph.outputs())
+    results = _crossing(nodes, cut, outputs)
+    for _ in outputs:
+        graph.eraseOutput(0)
+    for value in results:
+        graph.registerOutput(value)
+    for node in reversed(nodes[cut:]):
+        node.destroy()
+    ingot._C._jit_pass_dce(graph)
+    return graph
+
+
+def _lower(graph: Any, cut: int) -> tuple[Any, list[int]]:
+    """The nodes behind a cut, and the numbers of the inputs of the graph that they read; what the nodes before it make
+    are further inputs."""
+    graph = graph.copy()
+    nodes = list(graph.nodes())
+    for value in _crossing(nodes, cut, list(graph.outputs())):
+        given = graph.addInput()
+        given.setType(value.type())
+        value.replaceAllUsesWith(given)
+    for node in reversed(nodes[:cut]):
+        if node.kind() != "prim::Constant":
+            node.destroy()
+    ingot._C._jit_pass_dce(graph)
+    return graph, _drop_unread(graph)
+
+
+def _drop_unread(graph: Any) -> list[int]:
+    """Removes the inputs that nothing reads; the numbers of the others."""
+    kept = [k for k, value in enumerate(graph.inputs()) if list(value.uses())]
+    for k in reversed(range(len(list(graph.inputs())))):
+        if k not in kept:
+            graph.eraseInput(k)
+    return kept
+
+
 @dataclasses.dataclass
 class GraphInfo:
-    """A part of a model and whether its results differ."""
+    """A part of a model and whether its results differ. The parts of a graph whose results differ are the two halves of
+    its nodes, as far as it divides."""
 
     graph: Any
     input_args: tuple = ()
@@ -213,14 +297,30 @@ class GraphInfo:
     lower_graph_info: GraphInfo | None = None
     id: str = ""
 
+    def clear(self) -> None:
+        """Forgets what was found."""
+        self.mismatch_error = None
+        self.pt_outs = None
+        self.upper_graph_info = None
+        self.lower_graph_info = None
+
     def has_mismatch(self) -> bool:
         return self.mismatch_error is not None
 
     def essential_node_count(self) -> int:
-        return sum(not n.kind().endswith("::Constant") for n in self.graph.nodes())
+        return sum(map(_is_essential, self.graph.nodes()))
 
     def essential_node_kinds(self) -> set[str]:
-        return {n.kind() for n in self.graph.nodes() if not n.kind().endswith("::Constant")}
+        return {n.kind() for n in self.graph.nodes() if _is_essential(n)}
+
+    def find_partition(self, id: str) -> GraphInfo | None:
+        """The part with an id: one digit per division, 0 for the upper half."""
+        if id == self.id:
+            return self
+        if not id.startswith(self.id):
+            return None
+        part = self.upper_graph_info if id[len(self.id)] == "0" else self.lower_graph_info
+        return None if part is None else part.find_partition(id)
 
     def all_mismatch_leaf_graph_info(self) -> list[GraphInfo]:
         if not self.has_mismatch():
@@ -229,12 +329,66 @@ class GraphInfo:
         found = [leaf for part in below for leaf in part.all_mismatch_leaf_graph_info()]
         return found or [self]
 
-    def pretty_print_tree(self) -> None:
-        state = "X" if self.has_mismatch() else "✓"
-        print(f"{self.essential_node_count()} {state}  id: {self.id}")
+    def find_mismatch(self, options: VerificationOptions | None = None) -> None:
+        """Compares the results of the graph, and where they differ those of its halves."""
+        options = options or VerificationOptions()
+        self.clear()
+        inputs = [*self.input_args, *self.params_dict.values()]
+        function = ingot._C._create_function_from_graph("forward", self.graph.copy())
+        with ingot.no_grad():
+            found = function(*_clone(inputs))
+        values = list(found) if isinstance(found, (tuple, list)) else [found]
+        self.pt_outs = _arrays(values, options)
+        self.mismatch_error = self._compared(function, inputs, options)
+        cut = _middle(self.graph) if self.mismatch_error is not None else None
+        if cut is None:
+            return
+        upper = _upper(self.graph, cut)
+        middle = self._results(upper, inputs)
+        kept = _drop_unread(upper)
+        self.upper_graph_info = GraphInfo(
+            upper, tuple(inputs[k] for k in kept), export_options=self.export_options, id=f"{self.id}0"
+        )
+        lower, used = _lower(self.graph, cut)
+        every = [*inputs, *middle]
+        self.lower_graph_info = GraphInfo(
+            lower, tuple(every[k] for k in used), export_options=self.export_options, id=f"{self.id}1"
+        )
+        for part in (self.upper_graph_info, self.lower_graph_info):
+            part.find_mismatch(options)
+
+    def _results(self, graph: Any, inputs: list[Any]) -> list[Any]:
+        function = ingot._C._create_function_from_graph("forward", graph.copy())
+        with ingot.no_grad():
+            found = function(*_clone(inputs))
+        return list(found) if isinstance(found, (tuple, list)) else [found]
+
+    def _compared(self, function: Any, inputs: list[Any], options: VerificationOptions) -> AssertionError | None:
+        """What differs between the function of the graph and its model."""
+        names = [f"input_{k}" for k in range(len(inputs))]
+        sink = io.BytesIO()
+        given = dict(self.export_options or {})
+        try:
+            _legacy.export(function, tuple(_clone(inputs)), sink, input_names=names, **given)
+            session = _Session(sink.getvalue(), options.backend)
+            arrays = dict(zip(names, [array for leaf in inputs for array in _leaf_arrays(leaf)], strict=True))
+            result = session.run([arrays[name] for name in session.names])
+            _compare(result, self.pt_outs or [], options)
+        except AssertionError as error:
+            return error
+        return None
+
+    def _tree(self) -> list[str]:
+        state = "X" if self.has_mismatch() else "\u2713"
+        kinds = ", ".join(sorted(self.essential_node_kinds())) if self.essential_node_count() == 1 else ""
+        lines = [f"{self.essential_node_count()} {state} {kinds}".rstrip() + (f"  id: {self.id}" if self.id else "")]
         for part in (self.upper_graph_info, self.lower_graph_info):
             if part is not None:
-                part.pretty_print_tree()
+                lines += [f"  {line}" for line in part._tree()]
+        return lines
+
+    def pretty_print_tree(self) -> None:
+        print("\n".join(self._tree()))
 
     def pretty_print_mismatch(self, graph: bool = False) -> None:
         if self.mismatch_error is not None:
@@ -253,18 +407,18 @@ def find_mismatch(
     verbose: bool = False,
     options: VerificationOptions | None = None,
 ) -> GraphInfo:
-    """Compares the outputs of a model and of its module."""
-    options = options or VerificationOptions()
+    """Finds the parts of a model whose results in ONNX differ from those of the module: its graph is divided until a
+    part has one node, or does not divide."""
     args = input_args if isinstance(input_args, tuple) else (input_args,)
-    graph, parameters, found = utils._model_to_graph(
-        model, _clone(args), do_constant_folding=do_constant_folding, training=training
-    )
-    info = GraphInfo(graph, args, dict(parameters), pt_outs=_arrays(found, options))
-    try:
-        verify(
-            model, args, do_constant_folding=do_constant_folding, training=training, opset_version=opset_version,
-            keep_initializers_as_inputs=keep_initializers_as_inputs, options=options,
-        )  # fmt: skip
-    except AssertionError as error:
-        info.mismatch_error = error
+    exported = {
+        "do_constant_folding": do_constant_folding, "training": training, "opset_version": opset_version,
+        "keep_initializers_as_inputs": keep_initializers_as_inputs, "verbose": verbose,
+    }  # fmt: skip
+    with _legacy.select_model_mode_for_export(model, training), ingot.no_grad():
+        graph = traced.trace(model, _clone(args)).graph
+        state = {} if scripted.is_script(model) else traced.unique_state(model)
+    ingot._C._jit_pass_lower_all_tuples(graph)
+    leaves = tuple(leaf for leaf in pytree.tree_leaves(args) if isinstance(leaf, ingot.Tensor))
+    info = GraphInfo(graph, leaves, dict(state), export_options=exported)
+    info.find_mismatch(options)
     return info

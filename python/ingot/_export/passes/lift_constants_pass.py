@@ -2,6 +2,7 @@
 """Constants that a graph reads as attributes become inputs of it."""
 from __future__ import annotations
 
+from collections.abc import Iterator, MutableMapping
 from typing import Any
 
 from ingot import fx, nn
@@ -17,19 +18,45 @@ from ingot.export.graph_signature import (
 __all__ = ["ConstantAttrMap", "lift_constants_pass"]
 
 
-class ConstantAttrMap(dict):
+class ConstantAttrMap(MutableMapping):
     """Constants (by identity) and the names of the attributes that hold them."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self._kept: list[Any] = []
+        self._kept: dict[int, tuple[Any, list[str]]] = {}
+
+    def __getitem__(self, constant: Any) -> list[str]:
+        found = self._kept.get(id(constant))
+        if found is None:
+            raise KeyError(constant)
+        return found[1]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise NotImplementedError(
+            "Directly setting values for ConstantAttrMap is not supported, please use add(key, value) instead."
+        )
+
+    def __delitem__(self, constant: Any) -> None:
+        if id(constant) not in self._kept:
+            raise KeyError(constant)
+        del self._kept[id(constant)]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([constant for constant, _ in self._kept.values()])
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def __contains__(self, constant: object) -> bool:
+        return id(constant) in self._kept
 
     def add(self, constant: Any, name: str) -> None:
-        self._kept.append(constant)
-        self.setdefault(id(constant), []).append(name)
+        """Notes that an attribute of this name holds the constant: a tensor or an object."""
+        if isinstance(constant, (int, float, str, bool, bytes, tuple, list, dict, type(None))):
+            raise TypeError(f"Expected key to be a tensor or ScriptObject, got {type(constant)}")
+        self._kept.setdefault(id(constant), (constant, []))[1].append(name)
 
     def names(self, constant: Any) -> list[str]:
-        return self.get(id(constant), [])
+        return self[constant] if constant in self else []
 
 
 def _names(given: Any, constant: Any) -> list[str]:
@@ -39,6 +66,13 @@ def _names(given: Any, constant: Any) -> list[str]:
         if key is constant:
             return [names] if isinstance(names, str) else list(names)
     return []
+
+
+def get_constant_fqn(node: Any, constant_name: str) -> str:
+    """The name of a constant below the module that reads it."""
+    stack = node.meta.get("nn_module_stack")
+    parent = list(stack.values())[-1][0] if stack else ""
+    return f"{parent}.{constant_name}" if parent else constant_name
 
 
 def _value(module: nn.Module, path: str) -> Any:
@@ -73,7 +107,9 @@ def lift_constants_pass(
         constant = _value(gm, node.target)
         if isinstance(constant, (fx.GraphModule, fx.Graph)):
             continue
-        names = _names(constant_attrs, constant) or [_fresh(graph, graph_signature, constant, taken | set(constants))]
+        names = _names(constant_attrs, constant)
+        if not names:
+            names = [get_constant_fqn(node, _fresh(graph, graph_signature, constant, taken | set(constants)))]
         constants |= dict.fromkeys(names, constant)
         if id(constant) not in made:
             tensor = isinstance(constant, Tensor)

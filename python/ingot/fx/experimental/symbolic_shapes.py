@@ -4,13 +4,261 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 from collections.abc import Iterator
 from typing import Any
 
 from ingot import _C
 from ingot._C import ConstraintViolationError, GuardOnDataDependentSymNode
 
-__all__ = ["ConstraintViolationError", "GuardOnDataDependentSymNode", "ShapeEnv"]
+__all__ = [
+    "ConstraintViolationError", "DimDynamic", "GuardOnDataDependentSymNode", "ShapeEnv", "bind_symbols",
+    "constrain_range", "definitely_false", "definitely_true", "eval_guards", "expect_true", "free_symbols",
+    "free_unbacked_symbols", "fx_placeholder_targets", "fx_placeholder_vals", "guard_bool", "guard_float",
+    "guard_int", "guard_or_false", "guard_or_true", "guard_scalar", "guard_size_oblivious", "has_free_symbols",
+    "has_hint", "hint_int", "is_concrete_bool", "is_concrete_float", "is_concrete_int", "is_symbolic", "parallel_and",
+    "parallel_or", "statically_known_false", "statically_known_true", "sym_eq",
+]  # fmt: skip
+
+_SYMBOLIC = (_C.SymInt, _C.SymFloat, _C.SymBool)
+
+
+class DimDynamic(enum.Enum):
+    """How a size becomes a symbol."""
+
+    DYNAMIC = 0
+    DUCK = 1
+    STATIC = 2
+    SIZE_LIKE_UNBACKED = 3
+    OBLIVIOUS_SIZE = 4
+
+
+def is_symbolic(val: Any) -> bool:
+    """Whether a number is an expression of symbols."""
+    return isinstance(val, _SYMBOLIC) and not _is_constant(val)
+
+
+def _is_constant(val: Any) -> bool:
+    node = val.node
+    return any(f() is not None for f in (node.maybe_as_int, node.maybe_as_float, node.maybe_as_bool))
+
+
+def has_hint(a: Any) -> bool:
+    """Whether the value of the example is known."""
+    return a.node.has_hint() if isinstance(a, _SYMBOLIC) else True
+
+
+def hint_int(a: Any, fallback: int | None = None) -> int:
+    """The value of the example, without a guard."""
+    if not isinstance(a, _C.SymInt):
+        if type(a) is not int:
+            raise AssertionError(f"expected an int, found {type(a)}")
+        return a
+    return a.node.require_hint(fallback) if fallback is not None and not has_hint(a) else a.node.require_hint()
+
+
+def guard_bool(a: Any) -> bool:
+    return bool(a)
+
+
+def guard_int(a: Any) -> int:
+    return int(a)
+
+
+def guard_float(a: Any) -> float:
+    return float(a)
+
+
+def guard_scalar(a: Any) -> bool | int | float:
+    """A plain number: a guard makes a symbolic one it."""
+    if isinstance(a, (bool, _C.SymBool)):
+        return guard_bool(a)
+    if isinstance(a, (int, _C.SymInt)):
+        return guard_int(a)
+    if isinstance(a, (float, _C.SymFloat)):
+        return guard_float(a)
+    raise AssertionError(f"unrecognized scalar {a}")
+
+
+def _known(x: Any) -> bool | None:
+    """What is known of a condition without a guard."""
+    return _C.sym_known(x) if isinstance(x, _C.SymBool) else bool(x)
+
+
+def statically_known_true(x: Any) -> bool:
+    return _known(x) is True
+
+
+def statically_known_false(x: Any) -> bool:
+    return _known(x) is False
+
+
+def definitely_true(a: Any) -> bool:
+    """Whether a condition holds; a condition on data that could hold or not does not."""
+    if isinstance(a, _C.SymBool) and not has_hint(a):
+        return statically_known_true(a)
+    return guard_bool(a)
+
+
+def definitely_false(a: Any) -> bool:
+    if isinstance(a, _C.SymBool) and not has_hint(a):
+        return statically_known_false(a)
+    return not bool(a)
+
+
+def guard_or_false(a: Any) -> bool:
+    """As definitely_true."""
+    return definitely_true(a)
+
+
+def guard_or_true(a: Any) -> bool:
+    return not definitely_false(a)
+
+
+def guard_size_oblivious(expr: Any) -> bool:
+    """A condition on sizes, where a size from data counts as neither 0 nor 1."""
+    if isinstance(expr, _C.SymBool):
+        known = _C.sym_known(expr)
+        return bool(expr) if known is None else known
+    if not isinstance(expr, bool):
+        raise AssertionError(f"expected a condition, found {expr!r}")
+    return expr
+
+
+def expect_true(a: Any, skip: int = 0) -> bool:
+    """A condition that must hold: it becomes a runtime assertion if it is on data."""
+    return _C.sym_check(a, None) if isinstance(a, _C.SymBool) else bool(a)
+
+
+def is_concrete_int(a: Any) -> bool:
+    return isinstance(a, int) or (isinstance(a, _C.SymInt) and a.node.maybe_as_int() is not None)
+
+
+def is_concrete_float(a: Any) -> bool:
+    return isinstance(a, float) or (isinstance(a, _C.SymFloat) and a.node.maybe_as_float() is not None)
+
+
+def is_concrete_bool(a: Any) -> bool:
+    return isinstance(a, bool) or (isinstance(a, _C.SymBool) and a.node.maybe_as_bool() is not None)
+
+
+def sym_eq(x: Any, y: Any) -> Any:
+    """Equality of numbers, or of sequences of them, without a guard."""
+    if isinstance(x, (tuple, list)) and isinstance(y, (tuple, list)):
+        if len(x) != len(y):
+            return False
+        result: Any = True
+        for a, b in zip(x, y, strict=True):
+            same = sym_eq(a, b)
+            result = same if result is True else (result & same if not isinstance(same, bool) else result and same)
+        return result
+    if isinstance(x, (int, _C.SymInt)) and isinstance(y, (int, _C.SymInt)):
+        return x == y
+    raise AssertionError(f"unexpected sym_eq between {type(x)} {type(y)}")
+
+
+def parallel_or(*args: Any) -> bool:
+    """Whether one of the conditions holds; those that are known are asked first."""
+    if any(statically_known_true(a) for a in args):
+        return True
+    return any(bool(a) for a in args)
+
+
+def parallel_and(*args: Any) -> bool:
+    if any(statically_known_false(a) for a in args):
+        return False
+    return all(bool(a) for a in args)
+
+
+def constrain_range(a: Any, *, min: int | None = None, max: int | None = None) -> None:
+    """The range of a number from data."""
+    low = -(2**63) if min is None else min
+    high = 2**63 - 1 if max is None else max
+    if high < low:
+        raise ValueError(
+            "Maximum value to constrain_as_size can't be less than the specified min value, received "
+            f"min={low} and max={high}"
+        )
+    if isinstance(a, int):
+        if not low <= a <= high:
+            raise ValueError(f"Invalid value {a} for range [{low}:{high}]")
+        return
+    import ingot
+
+    ingot.ops.aten.sym_constrain_range.default(a, min=min, max=max)
+
+
+def _constrain_range_for_size(a: Any, min: int | None = None, max: int | None = None) -> None:
+    """The range of a number from data that is used as a size."""
+    if isinstance(a, (_C.SymFloat, _C.SymBool)):
+        raise ValueError("Constraining SymFloat/SymBool is nyi")
+    import ingot
+
+    ingot.ops.aten.sym_constrain_range_for_size.default(a, min=min, max=max)
+
+
+def _symbols(value: Any) -> Iterator[Any]:
+    from ingot.utils._pytree import tree_leaves
+
+    for leaf in tree_leaves(value):
+        if isinstance(leaf, _C.Tensor):
+            yield from _symbols([*leaf.shape, *leaf.stride(), leaf.storage_offset()])
+        elif isinstance(leaf, _SYMBOLIC):
+            yield from getattr(leaf.node.expr, "free_symbols", ())
+        elif hasattr(leaf, "free_symbols"):
+            yield from leaf.free_symbols
+
+
+def free_symbols(val: Any) -> set[Any]:
+    """The symbols in numbers, expressions, and the sizes of tensors."""
+    return set(_symbols(val))
+
+
+def has_free_symbols(val: Any) -> bool:
+    return next(_symbols(val), None) is not None
+
+
+def free_unbacked_symbols(x: Any) -> set[Any]:
+    """Those that stand for data."""
+    return {s for s in _symbols(x) if str(s).startswith(("u", "zuf"))}
+
+
+def fx_placeholder_vals(gm: Any) -> list[Any]:
+    return [n.meta["val"] for n in gm.graph.nodes if n.op == "placeholder"]
+
+
+def fx_placeholder_targets(gm: Any) -> list[str]:
+    return [n.target for n in gm.graph.nodes if n.op == "placeholder"]
+
+
+def bind_symbols(gm: Any, *args: Any) -> dict[Any, int]:
+    """The symbols of a graph's inputs and the numbers that these inputs have in their places."""
+    found: dict[Any, int] = {}
+    for known, value in zip(fx_placeholder_vals(gm), args, strict=False):
+        if not isinstance(known, _C.Tensor):
+            continue
+        for size, actual in zip(known.shape, value.shape, strict=True):
+            if is_symbolic(size) and size.node.expr not in found and str(size.node.expr).isidentifier():
+                found[size.node.expr] = int(actual)
+    return found
+
+
+def eval_guards(gm: Any, *args: Any, ignore_static: bool = True) -> bool:
+    """Whether these inputs have the sizes that the graph was traced for: equal where it has one symbol, the numbers
+    that it has where it has none."""
+    bound = {str(k): v for k, v in bind_symbols(gm, *args).items()}
+    for known, value in zip(fx_placeholder_vals(gm), args, strict=False):
+        if not isinstance(known, _C.Tensor):
+            continue
+        if known.ndim != value.ndim:
+            return False
+        for size, actual in zip(known.shape, value.shape, strict=True):
+            if not is_symbolic(size):
+                if not ignore_static and size != actual:
+                    return False
+            elif eval(str(size.node.expr), {"__builtins__": {}}, dict(bound)) != actual:  # noqa: S307 (our own text)
+                return False
+    return True
 
 
 class ShapeEnv(_C.ShapeEnv):

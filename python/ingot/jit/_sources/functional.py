@@ -1,23 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# ruff: noqa: UP006, UP007, UP035, UP045, B006, B028, F401
-"""torch.nn.functional for scripts."""
+# ruff: noqa: UP006, UP007, UP035, UP045, B006, B028, E501
+"""torch.nn.functional for scripts: activations, dropout, normalization, embeddings, padding."""
 
-import math
 import warnings
-from typing import List, Optional, Tuple
+from typing import List, Optional
 
 import ingot as torch
 from ingot import Tensor
-from ingot.jit._marks import _overload
-from ingot.jit._sources import reduction as _Reduction
 
 TORCH_NAME = "torch.nn.functional"
 
 # A number stands for a list of that many.
 BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = List
-
-
-# Activations
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -78,7 +72,7 @@ def rrelu(
     return result
 
 
-def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+def _threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     if inplace:
         result = torch.threshold_(input, threshold, value)
     else:
@@ -86,7 +80,12 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     return result
 
 
+threshold = _threshold
+
+
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
     if inplace:
         result = torch.hardtanh_(input, min_val, max_val)
     else:
@@ -182,28 +181,23 @@ def log_softmax(input: Tensor, dim: Optional[int] = None, _stacklevel: int = 3, 
     return ret
 
 
-# Dropout
-
-
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    return input.copy_(torch.dropout(input, p, training)) if inplace else torch.dropout(input, p, training)
+    return torch.dropout_(input, p, training) if inplace else torch.dropout(input, p, training)
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    return input.copy_(torch.alpha_dropout(input, p, training)) if inplace else torch.alpha_dropout(input, p, training)
+    return torch.alpha_dropout_(input, p, training) if inplace else torch.alpha_dropout(input, p, training)
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     return (
-        input.copy_(torch.feature_alpha_dropout(input, p, training))
-        if inplace
-        else torch.feature_alpha_dropout(input, p, training)
+        torch.feature_alpha_dropout_(input, p, training) if inplace else torch.feature_alpha_dropout(input, p, training)
     )
 
 
@@ -216,9 +210,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     is_batched = inp_dim == 3
     if not is_batched:
         input = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
-    result = (
-        input.copy_(torch.feature_dropout(input, p, training)) if inplace else torch.feature_dropout(input, p, training)
-    )
+    result = torch.feature_dropout_(input, p, training) if inplace else torch.feature_dropout(input, p, training)
     if not is_batched:
         result = result.squeeze_(0) if inplace else result.squeeze(0)
     return result
@@ -227,20 +219,13 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    return (
-        input.copy_(torch.feature_dropout(input, p, training)) if inplace else torch.feature_dropout(input, p, training)
-    )
+    return torch.feature_dropout_(input, p, training) if inplace else torch.feature_dropout(input, p, training)
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    return (
-        input.copy_(torch.feature_dropout(input, p, training)) if inplace else torch.feature_dropout(input, p, training)
-    )
-
-
-# Normalization
+    return torch.feature_dropout_(input, p, training) if inplace else torch.feature_dropout(input, p, training)
 
 
 def _verify_batch_size(size: List[int]) -> None:
@@ -327,9 +312,6 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, o
         return torch.div(input, denom, out=out)
 
 
-# Embeddings
-
-
 def embedding(
     input: Tensor,
     weight: Tensor,
@@ -352,124 +334,16 @@ def embedding(
     return torch.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 
-# Pooling
-
-
-def _max_pool1d(
-    input: Tensor,
-    kernel_size: BroadcastingList1[int],
-    stride: Optional[List[int]] = None,
-    padding: BroadcastingList1[int] = [0],
-    dilation: BroadcastingList1[int] = [1],
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Tensor:
-    if stride is None:
-        stride = torch.jit.annotate(List[int], [])
-    return torch.max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-def _max_pool2d(
-    input: Tensor,
-    kernel_size: BroadcastingList2[int],
-    stride: Optional[List[int]] = None,
-    padding: BroadcastingList2[int] = [0, 0],
-    dilation: BroadcastingList2[int] = [1, 1],
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Tensor:
-    if stride is None:
-        stride = torch.jit.annotate(List[int], [])
-    return torch.max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-def _max_pool3d(
-    input: Tensor,
-    kernel_size: BroadcastingList3[int],
-    stride: Optional[List[int]] = None,
-    padding: BroadcastingList3[int] = [0, 0, 0],
-    dilation: BroadcastingList3[int] = [1, 1, 1],
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Tensor:
-    if stride is None:
-        stride = torch.jit.annotate(List[int], [])
-    return torch.max_pool3d(input, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-def max_pool1d_with_indices(
-    input: Tensor,
-    kernel_size: BroadcastingList1[int],
-    stride: Optional[List[int]] = None,
-    padding: BroadcastingList1[int] = [0],
-    dilation: BroadcastingList1[int] = [1],
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Tuple[Tensor, Tensor]:
-    if stride is None:
-        stride = torch.jit.annotate(List[int], [])
-    return torch.max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-def max_pool2d_with_indices(
-    input: Tensor,
-    kernel_size: BroadcastingList2[int],
-    stride: Optional[List[int]] = None,
-    padding: BroadcastingList2[int] = [0, 0],
-    dilation: BroadcastingList2[int] = [1, 1],
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Tuple[Tensor, Tensor]:
-    if stride is None:
-        stride = torch.jit.annotate(List[int], [])
-    return torch.max_pool2d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-def max_pool3d_with_indices(
-    input: Tensor,
-    kernel_size: BroadcastingList3[int],
-    stride: Optional[List[int]] = None,
-    padding: BroadcastingList3[int] = [0, 0, 0],
-    dilation: BroadcastingList3[int] = [1, 1, 1],
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Tuple[Tensor, Tensor]:
-    if stride is None:
-        stride = torch.jit.annotate(List[int], [])
-    return torch.max_pool3d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-def adaptive_avg_pool2d(input: Tensor, output_size: BroadcastingList2[int]) -> Tensor:
-    assert len(input.size()) > len(output_size)
-    return torch.adaptive_avg_pool2d(input, output_size)
-
-
-def adaptive_avg_pool3d(input: Tensor, output_size: BroadcastingList3[int]) -> Tensor:
-    assert len(input.size()) > len(output_size)
-    return torch.adaptive_avg_pool3d(input, output_size)
-
-
-def _adaptive_max_pool1d(input: Tensor, output_size: List[int], return_indices: bool = False) -> Tensor:
-    return torch.adaptive_max_pool1d(input, output_size)[0]
-
-
-def _adaptive_max_pool2d(input: Tensor, output_size: List[int], return_indices: bool = False) -> Tensor:
-    return torch.adaptive_max_pool2d(input, output_size)[0]
-
-
-def _adaptive_max_pool3d(input: Tensor, output_size: List[int], return_indices: bool = False) -> Tensor:
-    return torch.adaptive_max_pool3d(input, output_size)[0]
-
-
-# Padding and shapes
-
-
 def pad(input: Tensor, pad: List[int], mode: str = "constant", value: Optional[float] = None) -> Tensor:
     return torch.pad(input, pad, mode, value)
 
 
 def unfold(
-    input: Tensor, kernel_size: List[int], dilation: List[int] = 1, padding: List[int] = 0, stride: List[int] = 1
+    input: Tensor,
+    kernel_size: BroadcastingList2[int],
+    dilation: BroadcastingList2[int] = 1,
+    padding: BroadcastingList2[int] = 0,
+    stride: BroadcastingList2[int] = 1,
 ) -> Tensor:
     return torch.im2col(input, kernel_size, dilation, padding, stride)
 
@@ -485,306 +359,118 @@ def fold(
     return torch.col2im(input, output_size, kernel_size, dilation, padding, stride)
 
 
-# Losses
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.")
+    gumbels = -torch.empty_like(logits, memory_format=torch.legacy_contiguous_format).exponential_().log()
+    gumbels = (logits + gumbels) / tau
+    y_soft = gumbels.softmax(dim)
+    if hard:
+        index = y_soft.max(dim, keepdim=True)[1]
+        y_hard = torch.zeros_like(logits, memory_format=torch.legacy_contiguous_format).scatter_(dim, index, 1.0)
+        ret = y_hard - y_soft.detach() + y_soft
+    else:
+        ret = y_soft
+    return ret
 
 
-def l1_loss(
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    dim = input.dim()
+    if dim < 3:
+        raise ValueError(f"Expected 3D or higher dimensionality                          input (got {dim} dimensions)")
+    if input.numel() == 0:
+        return input
+    div = input.mul(input)
+    if dim == 3:
+        div = div.unsqueeze(1)
+        div = pad(div, (0, 0, size // 2, (size - 1) // 2))
+        div = torch.avg_pool2d(div, (size, 1), stride=1).squeeze(1)
+    else:
+        sizes = input.size()
+        div = div.view(sizes[0], 1, sizes[1], sizes[2], -1)
+        div = pad(div, (0, 0, 0, 0, size // 2, (size - 1) // 2))
+        div = torch.avg_pool3d(div, (size, 1, 1), stride=1).squeeze(1)
+        div = div.view(sizes)
+    div = div.mul(alpha).add(k).pow(beta)
+    return input / div
+
+
+def embedding_bag(
     input: Tensor,
-    target: Tensor,
-    size_average: Optional[bool] = None,
-    reduce: Optional[bool] = None,
-    reduction: str = "mean",
+    weight: Tensor,
+    offsets: Optional[Tensor] = None,
+    max_norm: Optional[float] = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Optional[Tensor] = None,
+    include_last_offset: bool = False,
+    padding_idx: Optional[int] = None,
 ) -> Tensor:
-    if not (target.size() == input.size()):
+    if weight.dtype == torch.long and input.is_floating_point():
         warnings.warn(
-            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will "
-            "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-            stacklevel=2,
+            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
+            "deprecated, and should now be `embedding_bag(input, weight, ...)`."
         )
-    if size_average is not None or reduce is not None:
-        reduction = _Reduction.legacy_get_string(size_average, reduce)
-    expanded_input, expanded_target = torch.broadcast_tensors([input, target])
-    return torch.l1_loss(expanded_input, expanded_target, _Reduction.get_enum(reduction))
-
-
-def mse_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: Optional[bool] = None,
-    reduce: Optional[bool] = None,
-    reduction: str = "mean",
-) -> Tensor:
-    if not (target.size() == input.size()):
-        warnings.warn(
-            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will "
-            "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-            stacklevel=2,
-        )
-    if size_average is not None or reduce is not None:
-        reduction = _Reduction.legacy_get_string(size_average, reduce)
-    expanded_input, expanded_target = torch.broadcast_tensors([input, target])
-    return torch.mse_loss(expanded_input, expanded_target, _Reduction.get_enum(reduction))
-
-
-def smooth_l1_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: Optional[bool] = None,
-    reduce: Optional[bool] = None,
-    reduction: str = "mean",
-    beta: float = 1.0,
-) -> Tensor:
-    if size_average is not None or reduce is not None:
-        reduction = _Reduction.legacy_get_string(size_average, reduce)
-    expanded_input, expanded_target = torch.broadcast_tensors([input, target])
-    if beta == 0.0:
-        return torch.l1_loss(expanded_input, expanded_target, _Reduction.get_enum(reduction))
-    else:
-        return torch.smooth_l1_loss(expanded_input, expanded_target, _Reduction.get_enum(reduction), beta)
-
-
-def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
-    expanded_input, expanded_target = torch.broadcast_tensors([input, target])
-    return torch.huber_loss(expanded_input, expanded_target, _Reduction.get_enum(reduction), delta)
-
-
-def cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Optional[Tensor] = None,
-    size_average: Optional[bool] = None,
-    ignore_index: int = -100,
-    reduce: Optional[bool] = None,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-) -> Tensor:
-    if size_average is not None or reduce is not None:
-        reduction = _Reduction.legacy_get_string(size_average, reduce)
-    return torch.cross_entropy_loss(
-        input, target, weight, _Reduction.get_enum(reduction), ignore_index, label_smoothing
-    )
-
-
-def nll_loss(
-    input: Tensor,
-    target: Tensor,
-    weight: Optional[Tensor] = None,
-    size_average: Optional[bool] = None,
-    ignore_index: int = -100,
-    reduce: Optional[bool] = None,
-    reduction: str = "mean",
-) -> Tensor:
-    if size_average is not None or reduce is not None:
-        reduction = _Reduction.legacy_get_string(size_average, reduce)
-    return torch.nll_loss_nd(input, target, weight, _Reduction.get_enum(reduction), ignore_index)
-
-
-def kl_div(
-    input: Tensor,
-    target: Tensor,
-    size_average: Optional[bool] = None,
-    reduce: Optional[bool] = None,
-    reduction: str = "mean",
-    log_target: bool = False,
-) -> Tensor:
-    if size_average is not None or reduce is not None:
-        reduction_enum = _Reduction.legacy_get_enum(size_average, reduce)
-    else:
-        if reduction == "batchmean":
-            reduction_enum = _Reduction.get_enum("sum")
-        else:
-            reduction_enum = _Reduction.get_enum(reduction)
-    reduced = torch.kl_div(input, target, reduction_enum, log_target=log_target)
-    if reduction == "batchmean" and input.dim() != 0:
-        reduced = reduced / input.size()[0]
-    return reduced
-
-
-def binary_cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Optional[Tensor] = None,
-    size_average: Optional[bool] = None,
-    reduce: Optional[bool] = None,
-    reduction: str = "mean",
-) -> Tensor:
-    if size_average is not None or reduce is not None:
-        reduction_enum = _Reduction.legacy_get_enum(size_average, reduce)
-    else:
-        reduction_enum = _Reduction.get_enum(reduction)
-    if target.size() != input.size():
+        weight, input = input, weight
+    if per_sample_weights is not None and input.size() != per_sample_weights.size():
         raise ValueError(
-            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is "
-            "deprecated. Please ensure they have the same size."
+            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "
+            f"same shape as the input ({input.shape})"
         )
-    if weight is not None:
-        new_size = torch._infer_size(target.size(), weight.size())
-        weight = weight.expand(new_size)
-    return torch.binary_cross_entropy(input, target, weight, reduction_enum)
-
-
-def binary_cross_entropy_with_logits(
-    input: Tensor,
-    target: Tensor,
-    weight: Optional[Tensor] = None,
-    size_average: Optional[bool] = None,
-    reduce: Optional[bool] = None,
-    reduction: str = "mean",
-    pos_weight: Optional[Tensor] = None,
-) -> Tensor:
-    if size_average is not None or reduce is not None:
-        reduction_enum = _Reduction.legacy_get_enum(size_average, reduce)
+    if not weight.dim() == 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
+    if input.dim() == 2:
+        if offsets is not None:
+            type_str = "<unknown>"
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+                f"sequences. However, found offsets of type {type_str}"
+            )
+        offsets = torch.arange(0, input.numel(), input.size(1), dtype=input.dtype, device=input.device)
+        input = input.reshape(-1)
+        if per_sample_weights is not None:
+            per_sample_weights = per_sample_weights.reshape(-1)
+    elif input.dim() == 1:
+        if offsets is None:
+            raise ValueError("offsets has to be a 1D Tensor but got None")
+        if offsets.dim() != 1:
+            raise ValueError("offsets has to be a 1D Tensor")
     else:
-        reduction_enum = _Reduction.get_enum(reduction)
-    if not (target.size() == input.size()):
-        raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
-    return torch.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction_enum)
-
-
-# Functions that dispatch on return_indices: the form without them.
-ALIASES = {
-    "max_pool1d": _max_pool1d,
-    "max_pool2d": _max_pool2d,
-    "max_pool3d": _max_pool3d,
-    "adaptive_max_pool1d": _adaptive_max_pool1d,
-    "adaptive_max_pool2d": _adaptive_max_pool2d,
-    "adaptive_max_pool3d": _adaptive_max_pool3d,
-}
-
-
-# Interpolation
-
-
-@_overload
-def interpolate(
-    input: Tensor,
-    size: Optional[int] = None,
-    scale_factor: Optional[List[float]] = None,
-    mode: str = "nearest",
-    align_corners: Optional[bool] = None,
-    recompute_scale_factor: Optional[bool] = None,
-    antialias: bool = False,
-) -> Tensor: ...
-
-
-@_overload
-def interpolate(  # noqa: F811
-    input: Tensor,
-    size: Optional[List[int]] = None,
-    scale_factor: Optional[List[float]] = None,
-    mode: str = "nearest",
-    align_corners: Optional[bool] = None,
-    recompute_scale_factor: Optional[bool] = None,
-    antialias: bool = False,
-) -> Tensor: ...
-
-
-@_overload
-def interpolate(  # noqa: F811
-    input: Tensor,
-    size: Optional[int] = None,
-    scale_factor: Optional[float] = None,
-    mode: str = "nearest",
-    align_corners: Optional[bool] = None,
-    recompute_scale_factor: Optional[bool] = None,
-    antialias: bool = False,
-) -> Tensor: ...
-
-
-@_overload
-def interpolate(  # noqa: F811
-    input: Tensor,
-    size: Optional[List[int]] = None,
-    scale_factor: Optional[float] = None,
-    mode: str = "nearest",
-    align_corners: Optional[bool] = None,
-    recompute_scale_factor: Optional[bool] = None,
-    antialias: bool = False,
-) -> Tensor: ...
-
-
-def interpolate(  # noqa: F811
-    input: Tensor,
-    size: Optional[int] = None,
-    scale_factor: Optional[List[float]] = None,
-    mode: str = "nearest",
-    align_corners: Optional[bool] = None,
-    recompute_scale_factor: Optional[bool] = None,
-    antialias: bool = False,
-) -> Tensor:
-    dim = input.dim() - 2
-    corners = False
-    if mode in ("nearest", "area", "nearest-exact"):
-        if align_corners is not None:
-            raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear")  # noqa: E501  # fmt: skip
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
+    if mode == "sum":
+        mode_enum = 0
+    elif mode == "mean":
+        mode_enum = 1
+    elif mode == "max":
+        mode_enum = 2
+        if scale_grad_by_freq:
+            raise ValueError("max mode does not support scaling the gradient by the frequency")
+        if sparse:
+            raise ValueError("max mode does not support sparse weights")
     else:
-        if align_corners is not None:
-            corners = align_corners
-    output_size: Optional[List[int]] = None
-    scale_factors: Optional[List[float]] = None
-    if size is not None and scale_factor is not None:
-        raise ValueError("only one of size or scale_factor should be defined")
-    elif size is not None:
-        if isinstance(size, (list, tuple)):
-            if len(size) != dim:
-                raise ValueError("Input and output must have the same number of spatial dimensions")
-            output_size = size
-        else:
-            output_size = [size for _ in range(dim)]
-    elif scale_factor is not None:
-        if isinstance(scale_factor, (list, tuple)):
-            if len(scale_factor) != dim:
-                raise ValueError("Input and scale_factor must have the same number of spatial dimensions")
-            scale_factors = scale_factor
-        else:
-            scale_factors = [scale_factor for _ in range(dim)]
-    else:
-        raise ValueError("either size or scale_factor should be defined")
-    if mode == "area" and output_size is None:
-        recompute_scale_factor = True
-    if recompute_scale_factor is not None and recompute_scale_factor:
-        assert scale_factors is not None
-        sizes: List[int] = []
-        for i in range(dim):
-            sizes.append(math.floor(float(input.size(i + 2)) * scale_factors[i]))
-        output_size = sizes
-        scale_factors = None
-    if antialias and not (mode in ("bilinear", "bicubic") and input.dim() == 4):
-        raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input")  # noqa: E501  # fmt: skip
-    if input.dim() == 3 and mode == "nearest":
-        return torch.upsample_nearest1d(input, output_size, scale_factors)
-    if input.dim() == 4 and mode == "nearest":
-        return torch.upsample_nearest2d(input, output_size, scale_factors)
-    if input.dim() == 5 and mode == "nearest":
-        return torch.upsample_nearest3d(input, output_size, scale_factors)
-    if input.dim() == 3 and mode == "nearest-exact":
-        return torch._upsample_nearest_exact1d(input, output_size, scale_factors)
-    if input.dim() == 4 and mode == "nearest-exact":
-        return torch._upsample_nearest_exact2d(input, output_size, scale_factors)
-    if input.dim() == 5 and mode == "nearest-exact":
-        return torch._upsample_nearest_exact3d(input, output_size, scale_factors)
-    if input.dim() == 3 and mode == "area":
-        assert output_size is not None
-        return torch.adaptive_avg_pool1d(input, output_size)
-    if input.dim() == 4 and mode == "area":
-        assert output_size is not None
-        return torch.adaptive_avg_pool2d(input, output_size)
-    if input.dim() == 5 and mode == "area":
-        assert output_size is not None
-        return torch.adaptive_avg_pool3d(input, output_size)
-    if input.dim() == 3 and mode == "linear":
-        return torch.upsample_linear1d(input, output_size, corners, scale_factors)
-    if input.dim() == 4 and mode == "bilinear":
-        if antialias:
-            return torch._upsample_bilinear2d_aa(input, output_size, corners, scale_factors)
-        return torch.upsample_bilinear2d(input, output_size, corners, scale_factors)
-    if input.dim() == 5 and mode == "trilinear":
-        return torch.upsample_trilinear3d(input, output_size, corners, scale_factors)
-    if input.dim() == 4 and mode == "bicubic":
-        if antialias:
-            return torch._upsample_bicubic2d_aa(input, output_size, corners, scale_factors)
-        return torch.upsample_bicubic2d(input, output_size, corners, scale_factors)
-    raise NotImplementedError(
-        f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.dim()}D) for the modes: nearest | "
-        f"linear | bilinear | bicubic | trilinear | area | nearest-exact (got {mode})"
+        raise ValueError("mode has to be one of sum, mean or max")
+    if max_norm is not None:
+        _no_grad_embedding_renorm_(weight, input, max_norm, norm_type)
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got "
+            f"mode='{mode}'). Please open a feature request on GitHub."
+        )
+    ret, _, _, _ = torch.embedding_bag(
+        weight,
+        input,
+        offsets,
+        scale_grad_by_freq,
+        mode_enum,
+        sparse,
+        per_sample_weights,
+        include_last_offset,
+        padding_idx,
     )
+    return ret
+
+
+def _no_grad_embedding_renorm_(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
+    torch.embedding_renorm_(weight.detach(), input, max_norm, norm_type)

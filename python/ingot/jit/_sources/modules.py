@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# ruff: noqa: UP006, UP007, UP035, UP045, B028, F401
+# ruff: noqa: UP006, UP007, UP035, UP045, B028
 """The layers for scripts: which attributes they have there (annotations), which of them are constants, and forward.
 A class that says nothing about an attribute has none of that name in scripts."""
 
-from typing import Final, List, Optional, Tuple, Union
+import warnings
+from typing import Optional
 
 import ingot as torch
 import ingot.nn.functional as F
 from ingot import Tensor
-from ingot.nn import Module
 
 
 class Identity:
@@ -55,9 +55,6 @@ class Unflatten:
         return input.unflatten(self.dim, self.unflattened_size)
 
 
-# Containers
-
-
 class Sequential:
     _modules: int
 
@@ -73,9 +70,6 @@ class ModuleList:
 
 class ModuleDict:
     _modules: int
-
-
-# Activations
 
 
 class ReLU:
@@ -271,9 +265,6 @@ class LogSoftmax:
         return F.log_softmax(input, self.dim, _stacklevel=5)
 
 
-# Dropout
-
-
 class Dropout:
     __constants__ = ["p", "inplace"]
     p: float
@@ -312,9 +303,6 @@ class AlphaDropout:
 
     def forward(self, input: Tensor) -> Tensor:
         return F.alpha_dropout(input, self.p, self.training)
-
-
-# Normalization
 
 
 class BatchNorm1d:
@@ -386,9 +374,6 @@ class GroupNorm:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
 
-# Embeddings and recurrent cells
-
-
 class Embedding:
     __constants__ = [
         "num_embeddings",
@@ -413,345 +398,295 @@ class Embedding:
         )
 
 
-class GRUCell:
-    __constants__ = ["input_size", "hidden_size", "bias"]
-    input_size: int
+class CosineSimilarity:
+    __constants__ = ["dim", "eps"]
+    dim: int
 
-    def forward(self, input: Tensor, hx: Optional[Tensor] = None) -> Tensor:
-        if input.dim() not in (1, 2):
-            raise ValueError(f"GRUCell: Expected input to be 1D or 2D, got {input.dim()}D instead")
-        if hx is not None and hx.dim() not in (1, 2):
-            raise ValueError(f"GRUCell: Expected hidden to be 1D or 2D, got {hx.dim()}D instead")
-        is_batched = input.dim() == 2
-        if not is_batched:
-            input = input.unsqueeze(0)
-        if hx is None:
-            hx = torch.zeros(input.size(0), self.hidden_size, dtype=input.dtype, device=input.device)
-        else:
-            hx = hx.unsqueeze(0) if not is_batched else hx
-        ret = torch.gru_cell(input, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
-        if not is_batched:
-            ret = ret.squeeze(0)
-        return ret
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        return F.cosine_similarity(x1, x2, self.dim, self.eps)
 
 
-class LSTMCell:
-    __constants__ = ["input_size", "hidden_size", "bias"]
-    input_size: int
+class PairwiseDistance:
+    __constants__ = ["norm", "eps", "keepdim"]
+    norm: float
 
-    def forward(self, input: Tensor, hx: Optional[Tuple[Tensor, Tensor]] = None) -> Tuple[Tensor, Tensor]:
-        if input.dim() not in (1, 2):
-            raise ValueError(f"LSTMCell: Expected input to be 1D or 2D, got {input.dim()}D instead")
-        is_batched = input.dim() == 2
-        if not is_batched:
-            input = input.unsqueeze(0)
-        if hx is None:
-            zeros = torch.zeros(input.size(0), self.hidden_size, dtype=input.dtype, device=input.device)
-            hx = (zeros, zeros)
-        else:
-            hx = (hx[0].unsqueeze(0), hx[1].unsqueeze(0)) if not is_batched else hx
-        ret = torch.lstm_cell(input, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
-        if not is_batched:
-            ret = (ret[0].squeeze(0), ret[1].squeeze(0))
-        return ret
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 
-# Convolutions
-
-
-class _Conv:
-    __constants__ = [
-        "stride",
-        "padding",
-        "dilation",
-        "groups",
-        "padding_mode",
-        "output_padding",
-        "in_channels",
-        "out_channels",
-        "kernel_size",
-    ]
-    bias: Optional[Tensor]
-    transposed: bool
-    _reversed_padding_repeated_twice: List[int]
+class PixelShuffle:
+    __constants__ = ["upscale_factor"]
+    upscale_factor: int
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._conv_forward(input, self.weight, self.bias)
+        return F.pixel_shuffle(input, self.upscale_factor)
 
 
-class Conv1d(_Conv):
-    bias: Optional[Tensor]
-    transposed: bool
-    _reversed_padding_repeated_twice: List[int]
+class PixelUnshuffle:
+    __constants__ = ["downscale_factor"]
+    downscale_factor: int
 
-    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Optional[Tensor]):
-        if self.padding_mode != "zeros":
-            return F.conv1d(
-                F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode),
-                weight,
-                bias,
-                self.stride,
-                (0,),
-                self.dilation,
-                self.groups,
-            )
-        return F.conv1d(input, weight, bias, self.stride, self.padding, self.dilation, self.groups)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pixel_unshuffle(input, self.downscale_factor)
 
 
-class Conv2d(_Conv):
-    bias: Optional[Tensor]
-    transposed: bool
-    _reversed_padding_repeated_twice: List[int]
+class ChannelShuffle:
+    __constants__ = ["groups"]
+    groups: int
 
-    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Optional[Tensor]):
-        if self.padding_mode != "zeros":
-            return F.conv2d(
-                F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode),
-                weight,
-                bias,
-                self.stride,
-                (0, 0),
-                self.dilation,
-                self.groups,
-            )
-        return F.conv2d(input, weight, bias, self.stride, self.padding, self.dilation, self.groups)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.channel_shuffle(input, self.groups)
 
 
-class Conv3d(_Conv):
-    bias: Optional[Tensor]
-    transposed: bool
-    _reversed_padding_repeated_twice: List[int]
+class Unfold:
+    __constants__ = ["kernel_size", "dilation", "padding", "stride"]
+    kernel_size: int
 
-    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Optional[Tensor]):
-        if self.padding_mode != "zeros":
-            return F.conv3d(
-                F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode),
-                weight,
-                bias,
-                self.stride,
-                (0, 0, 0),
-                self.dilation,
-                self.groups,
-            )
-        return F.conv3d(input, weight, bias, self.stride, self.padding, self.dilation, self.groups)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
 
-class _ConvTranspose(_Conv):
-    def _output_padding(
-        self,
-        input: Tensor,
-        output_size: Optional[List[int]],
-        stride: List[int],
-        padding: List[int],
-        kernel_size: List[int],
-        num_spatial_dims: int,
-        dilation: Optional[List[int]] = None,
-    ) -> List[int]:
-        if output_size is None:
-            ret = list(self.output_padding)
-        else:
-            has_batch_dim = input.dim() == num_spatial_dims + 2
-            first = 2 if has_batch_dim else 1
-            if len(output_size) == first + num_spatial_dims:
-                output_size = output_size[first:]
-            if len(output_size) != num_spatial_dims:
+class Fold:
+    __constants__ = ["output_size", "kernel_size", "dilation", "padding", "stride"]
+    output_size: int
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
+
+
+class Upsample:
+    __constants__ = ["size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor"]
+    name: str
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.interpolate(
+            input,
+            self.size,
+            self.scale_factor,
+            self.mode,
+            self.align_corners,
+            recompute_scale_factor=self.recompute_scale_factor,
+        )
+
+
+class ConstantPad1d:
+    __constants__ = ["padding", "value"]
+    value: float
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, "constant", self.value)
+
+
+class ConstantPad2d(ConstantPad1d):
+    pass
+
+
+class ConstantPad3d(ConstantPad1d):
+    pass
+
+
+class ZeroPad1d(ConstantPad1d):
+    pass
+
+
+class ZeroPad2d(ConstantPad1d):
+    pass
+
+
+class ZeroPad3d(ConstantPad1d):
+    pass
+
+
+class ReflectionPad1d:
+    __constants__ = ["padding"]
+    padding: int
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, "reflect")
+
+
+class ReflectionPad2d(ReflectionPad1d):
+    pass
+
+
+class ReflectionPad3d(ReflectionPad1d):
+    pass
+
+
+class ReplicationPad1d:
+    __constants__ = ["padding"]
+    padding: int
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, "replicate")
+
+
+class ReplicationPad2d(ReplicationPad1d):
+    pass
+
+
+class ReplicationPad3d(ReplicationPad1d):
+    pass
+
+
+class CircularPad1d:
+    __constants__ = ["padding"]
+    padding: int
+
+    def _check_input_dim(self, input):
+        if input.dim() != 2 and input.dim() != 3:
+            raise ValueError(f"expected 2D or 3D input (got {input.dim()}D input)")
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        return F.pad(input, self.padding, "circular")
+
+
+class CircularPad2d(CircularPad1d):
+    def _check_input_dim(self, input):
+        if input.dim() != 3 and input.dim() != 4:
+            raise ValueError(f"expected 3D or 4D input (got {input.dim()}D input)")
+
+
+class CircularPad3d(CircularPad1d):
+    def _check_input_dim(self, input):
+        if input.dim() != 4 and input.dim() != 5:
+            raise ValueError(f"expected 4D or 5D input (got {input.dim()}D input)")
+
+
+class RReLU:
+    __constants__ = ["lower", "upper", "inplace"]
+    lower: float
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+
+
+class Softmax2d:
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() not in (3, 4):
+            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
+        return F.softmax(input, -3, _stacklevel=5)
+
+
+class FeatureAlphaDropout:
+    __constants__ = ["p", "inplace"]
+    p: float
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.feature_alpha_dropout(input, self.p, self.training)
+
+
+class LocalResponseNorm:
+    __constants__ = ["size", "alpha", "beta", "k"]
+    size: int
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+
+class RMSNorm:
+    __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
+    elementwise_affine: bool
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+
+class InstanceNorm1d:
+    __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
+    num_features: int
+
+    def _check_input_dim(self, input):
+        if input.dim() not in (2, 3):
+            raise ValueError(f"expected 2D or 3D input (got {input.dim()}D input)")
+
+    def _get_no_batch_dim(self):
+        return 2
+
+    def _handle_no_batch_input(self, input):
+        return self._apply_instance_norm(input.unsqueeze(0)).squeeze(0)
+
+    def _apply_instance_norm(self, input):
+        return F.instance_norm(
+            input,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            self.momentum if self.momentum is not None else 0.0,
+            self.eps,
+        )
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        feature_dim = input.dim() - self._get_no_batch_dim()
+        if input.size(feature_dim) != self.num_features:
+            if self.affine:
                 raise ValueError(
-                    f"ConvTranspose{num_spatial_dims}D: for {input.dim()}D input, output_size must have "
-                    f"{num_spatial_dims} or {first + num_spatial_dims} elements (got {len(output_size)})"
+                    f"expected input's size at dim={feature_dim} to match num_features ({self.num_features}), but got: "
+                    f"{input.size(feature_dim)}."
                 )
-            ret = torch.jit.annotate(List[int], [])
-            for d in range(num_spatial_dims):
-                low = (input.size(d + first) - 1) * stride[d] - 2 * padding[d]
-                low = low + (dilation[d] if dilation is not None else 1) * (kernel_size[d] - 1) + 1
-                high = low + stride[d] - 1
-                if output_size[d] < low or output_size[d] > high:
-                    raise ValueError(
-                        f"requested an output size of {output_size}, but valid sizes of dim {d} range from {low} to "
-                        f"{high} (for an input of {input.size()[2:]})"
-                    )
-                ret.append(output_size[d] - low)
-        return ret
+            else:
+                warnings.warn(
+                    f"input's size at dim={feature_dim} does not match num_features. You can silence this warning by "
+                    "not passing in num_features, which is not used because affine=False"
+                )
+        if input.dim() == self._get_no_batch_dim():
+            return self._handle_no_batch_input(input)
+        return self._apply_instance_norm(input)
 
 
-class ConvTranspose1d(_ConvTranspose):
-    bias: Optional[Tensor]
-    transposed: bool
-    _reversed_padding_repeated_twice: List[int]
+class InstanceNorm2d(InstanceNorm1d):
+    num_features: int
 
-    def forward(self, input: Tensor, output_size: Optional[List[int]] = None) -> Tensor:
-        output_padding = self._output_padding(
-            input, output_size, self.stride, self.padding, self.kernel_size, 1, self.dilation
-        )
-        return F.conv_transpose1d(
-            input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
-        )
+    def _get_no_batch_dim(self):
+        return 3
+
+    def _check_input_dim(self, input):
+        if input.dim() not in (3, 4):
+            raise ValueError(f"expected 3D or 4D input (got {input.dim()}D input)")
 
 
-class ConvTranspose2d(_ConvTranspose):
-    bias: Optional[Tensor]
-    transposed: bool
-    _reversed_padding_repeated_twice: List[int]
+class InstanceNorm3d(InstanceNorm1d):
+    num_features: int
 
-    def forward(self, input: Tensor, output_size: Optional[List[int]] = None) -> Tensor:
-        output_padding = self._output_padding(
-            input, output_size, self.stride, self.padding, self.kernel_size, 2, self.dilation
-        )
-        return F.conv_transpose2d(
-            input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
-        )
+    def _get_no_batch_dim(self):
+        return 4
+
+    def _check_input_dim(self, input):
+        if input.dim() not in (4, 5):
+            raise ValueError(f"expected 4D or 5D input (got {input.dim()}D input)")
 
 
-class ConvTranspose3d(_ConvTranspose):
-    bias: Optional[Tensor]
-    transposed: bool
-    _reversed_padding_repeated_twice: List[int]
+class EmbeddingBag:
+    __constants__ = [
+        "num_embeddings",
+        "embedding_dim",
+        "max_norm",
+        "norm_type",
+        "scale_grad_by_freq",
+        "mode",
+        "sparse",
+        "include_last_offset",
+        "padding_idx",
+    ]
+    num_embeddings: int
 
-    def forward(self, input: Tensor, output_size: Optional[List[int]] = None) -> Tensor:
-        output_padding = self._output_padding(
-            input, output_size, self.stride, self.padding, self.kernel_size, 3, self.dilation
-        )
-        return F.conv_transpose3d(
-            input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
-        )
-
-
-# Pooling
-
-
-class MaxPool1d:
-    __constants__ = ["kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"]
-    return_indices: bool
-
-    def forward(self, input: Tensor):
-        return F.max_pool1d(
+    def forward(
+        self, input: Tensor, offsets: Optional[Tensor] = None, per_sample_weights: Optional[Tensor] = None
+    ) -> Tensor:
+        return F.embedding_bag(
             input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.dilation,
-            ceil_mode=self.ceil_mode,
-            return_indices=self.return_indices,
-        )
-
-
-class MaxPool2d:
-    __constants__ = ["kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"]
-    return_indices: bool
-
-    def forward(self, input: Tensor):
-        return F.max_pool2d(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.dilation,
-            ceil_mode=self.ceil_mode,
-            return_indices=self.return_indices,
-        )
-
-
-class AvgPool1d:
-    __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad"]
-    stride: int
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
-
-
-class AvgPool2d:
-    __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override"]
-    stride: int
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool2d(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-            self.divisor_override,
-        )
-
-
-class AdaptiveAvgPool1d:
-    __constants__ = ["output_size"]
-    output_size: int
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool1d(input, self.output_size)
-
-
-class AdaptiveAvgPool2d:
-    __constants__ = ["output_size"]
-    output_size: int
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool2d(input, self.output_size)
-
-
-class AdaptiveAvgPool3d:
-    __constants__ = ["output_size"]
-    output_size: int
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool3d(input, self.output_size)
-
-
-# Losses
-
-
-class MSELoss:
-    __constants__ = ["reduction"]
-    reduction: str
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.mse_loss(input, target, reduction=self.reduction)
-
-
-class L1Loss:
-    __constants__ = ["reduction"]
-    reduction: str
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.l1_loss(input, target, reduction=self.reduction)
-
-
-class CrossEntropyLoss:
-    __constants__ = ["ignore_index", "reduction", "label_smoothing"]
-    ignore_index: int
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.cross_entropy(
-            input,
-            target,
-            weight=self.weight,
-            ignore_index=self.ignore_index,
-            reduction=self.reduction,
-            label_smoothing=self.label_smoothing,
-        )
-
-
-class NLLLoss:
-    __constants__ = ["ignore_index", "reduction"]
-    ignore_index: int
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
-
-
-class BCELoss:
-    __constants__ = ["reduction"]
-    reduction: str
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
-
-
-class BCEWithLogitsLoss:
-    reduction: str
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.binary_cross_entropy_with_logits(
-            input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction
+            self.weight,
+            offsets,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.mode,
+            self.sparse,
+            per_sample_weights,
+            self.include_last_offset,
+            self.padding_idx,
         )

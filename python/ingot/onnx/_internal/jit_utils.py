@@ -154,3 +154,53 @@ def to_attributes(node: Any) -> Mapping[str, Any]:
     for name in node.attributeNames():
         out[name] = getattr(node, node.kindOf(name))(name)
     return out
+
+
+# ---- under the names that user code calls ----
+
+_SKIP_NODE_ATTRIBUTES = {"inplace", "aten"}
+
+
+def _is_tensor(x: Any) -> bool:
+    return x.type().isSubtypeOf(_C.TensorType.get())
+
+
+def _is_onnx_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes, ingot.Tensor))
+
+
+def _scalar(x: Any) -> Any:
+    """The number of a tensor with one element."""
+    assert x.numel() == 1
+    return x[0] if x.dim() else x.item()
+
+
+def get_device_from_value(value: Any) -> Any:
+    return value.type().device() if _is_tensor(value) else None
+
+
+def _const_if_tensor(graph_context: GraphContext, arg: Any) -> Any:
+    return arg if arg is None or isinstance(arg, _C.Value) else _const(graph_context, arg)
+
+
+def _create_node(
+    graph_or_block: Any,
+    domain_op: str,
+    inputs: Sequence[Any],
+    attributes: dict,
+    params_dict: dict,
+    opset_version: int,
+    n_outputs: int,
+    shape_inference: bool = True,
+) -> Any:
+    """A node at the end of a graph."""
+    node = graph_or_block.create(domain_op, list(inputs), n_outputs)
+    for key, value in sorted(attributes.items()):
+        if key not in _SKIP_NODE_ATTRIBUTES:
+            _add_attribute(node, key, value)
+    graph_or_block.insertNode(node)
+    return node
+
+
+def _is_caffe2_aten_fallback() -> bool:
+    return False

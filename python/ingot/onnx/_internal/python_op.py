@@ -18,6 +18,17 @@ from ingot.onnx._internal.registration import registry
 SPACE = "ingot_python_op"
 
 
+def translation() -> Callable | None:
+    """A user's translation of all such calls."""
+    group = registry.get_function_group("prim::PythonOp")
+    return group.custom(GLOBALS.export_onnx_opset_version) if group is not None else None
+
+
+def is_kept(cls: type) -> bool:
+    """Whether a call stays one: the class has a translation, or users translate all of them."""
+    return hasattr(cls, "symbolic") or translation() is not None or not GLOBALS.autograd_inlining
+
+
 class PythonOps:
     """The operators of one export."""
 
@@ -25,17 +36,8 @@ class PythonOps:
         self.library = Library(SPACE, "FRAGMENT")
         self.calls: dict[str, tuple[type, tuple]] = {}
 
-    def wants(self, cls: type) -> bool:
-        """Whether a call stays one: the class has a translation, or users translate all of them."""
-        return hasattr(cls, "symbolic") or self.translation() is not None or not GLOBALS.autograd_inlining
-
-    @staticmethod
-    def translation() -> Callable | None:
-        group = registry.get_function_group("prim::PythonOp")
-        return group.custom(GLOBALS.export_onnx_opset_version) if group is not None else None
-
     def __call__(self, cls: type, args: tuple) -> Any:
-        if not self.wants(cls):
+        if not is_kept(cls):
             return NotImplemented
         with function.handler(None):
             example = cls.apply(*args)  # type: ignore[attr-defined]
@@ -65,7 +67,7 @@ class PythonOps:
         return {target: self._translation(cls, args) for target, (cls, args) in self.calls.items()}
 
     def _translation(self, cls: type, args: tuple) -> Callable:
-        every = self.translation()
+        every = translation()
 
         def run(builder: Any, operands: list[Any]) -> list[str]:
             own = getattr(cls, "symbolic", None)

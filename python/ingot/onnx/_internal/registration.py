@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, KeysView, Sequence
+from typing import Any, Generic, TypeVar
 
 from ingot.onnx import errors
 from ingot.onnx._internal import registered
 
 BASE = 9
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 def _choose(target: int, versions: Collection[int]) -> int | None:
@@ -22,6 +24,62 @@ def _choose(target: int, versions: Collection[int]) -> int | None:
         return max(known) if known else None
     known = [v for v in versions if target <= v <= BASE]
     return min(known) if known else None
+
+
+_dispatch_opset_version = _choose
+
+
+class OverrideDict(Generic[K, V]):
+    """A dictionary whose items can be overridden and then are as before."""
+
+    def __init__(self) -> None:
+        self._base: dict[K, V] = {}
+        self._overrides: dict[K, V] = {}
+        self._merged: dict[K, V] = {}
+
+    def set_base(self, key: K, value: V) -> None:
+        self._base[key] = value
+        if key not in self._overrides:
+            self._merged[key] = value
+
+    def in_base(self, key: K) -> bool:
+        return key in self._base
+
+    def override(self, key: K, value: V) -> None:
+        self._overrides[key] = self._merged[key] = value
+
+    def remove_override(self, key: K) -> None:
+        self._overrides.pop(key, None)
+        self._merged.pop(key, None)
+        if key in self._base:
+            self._merged[key] = self._base[key]
+
+    def overridden(self, key: K) -> bool:
+        return key in self._overrides
+
+    def __getitem__(self, key: K) -> V:
+        return self._merged[key]
+
+    def get(self, key: K, default: V | None = None) -> V | None:
+        return self._merged.get(key, default)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._merged
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._merged)
+
+    def __len__(self) -> int:
+        return len(self._merged)
+
+    def __bool__(self) -> bool:
+        return bool(self._merged)
+
+    def keys(self) -> KeysView[K]:
+        return self._merged.keys()
+
+    def __repr__(self) -> str:
+        return f"OverrideDict(base={self._base}, overrides={self._overrides})"
 
 
 class _SymbolicFunctionGroup:
@@ -49,7 +107,15 @@ class _SymbolicFunctionGroup:
         version = self.version(opset)
         if version is None:
             return None
-        return self._custom.get(version) or _writer
+        return self._custom.get(version) or _writer(self._name)
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def defines(self, opset: int) -> bool:
+        """Whether the writer's translation was added or changed in this opset."""
+        return opset in self._builtin
 
     def custom(self, opset: int) -> Callable | None:
         version = self.version(opset)
@@ -86,9 +152,11 @@ class _SymbolicFunctionGroup:
         return not self._builtin and not self._custom
 
 
-def _writer(g: Any, *args: Any, **kwargs: Any) -> Any:
-    """Stands for a translation of Ingot's writer, which is written in C and emits nodes itself."""
-    raise errors.OnnxExporterError("this translation is part of the writer; it cannot be called from Python")
+def _writer(name: str) -> Callable:
+    """A translation of the writer as a function."""
+    from ingot.onnx._internal import translations
+
+    return translations.function(name.partition("::")[2])
 
 
 class SymbolicRegistry:

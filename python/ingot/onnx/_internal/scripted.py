@@ -8,8 +8,10 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
+import ingot
 from ingot import nn
 from ingot.onnx import errors
+from ingot.utils import _pytree as pytree
 
 
 def is_script(model: Any) -> bool:
@@ -33,6 +35,17 @@ def _nodes(block: Any) -> Iterator[Any]:
             yield from _nodes(inner)
 
 
+def _is_scope(node: Any) -> bool:
+    """Whether an object is only what a with statement enters, torch.no_grad() for example."""
+    scope = ("prim::Enter", "prim::Exit", "prim::SetAttr")
+    return all(use.user.kind() in scope for use in node.output().uses())
+
+
+def _is_object(type: Any) -> bool:
+    """An object of a class of the script. Packed parameters are none: a program has their tensors as constants."""
+    return type.kind() == "ClassType" and not ingot._C._is_native_class(str(type))
+
+
 def check(script: Any, opset: int) -> None:
     """Raises for what the script computes that a model cannot hold."""
     is_module = isinstance(script, nn.Module)
@@ -40,7 +53,7 @@ def check(script: Any, opset: int) -> None:
     children = {name.rpartition(".")[2] for name, _ in script.named_modules()} if is_module else set()
     for node in _nodes(fn.inlined_graph):
         kind = node.kind()
-        if kind == "prim::GetAttr" and node.output().type().kind() == "ClassType" and node.s("name") not in children:
+        if kind == "prim::GetAttr" and _is_object(node.output().type()) and node.s("name") not in children:
             raise RuntimeError(
                 f"The script has an attribute '{node.s('name')}' of a class ({node.output().type()}): a model in ONNX "
                 "has no objects. Keep its tensors and numbers as attributes of the module."
@@ -50,7 +63,7 @@ def check(script: Any, opset: int) -> None:
                 f"Couldn't export Python operator {node.hasAttribute('name') and node.s('name') or kind}\n\n"
                 "Defined at: the body of a function that is ignored by the script compiler"
             )
-        if kind in _REFUSED:
+        if kind in _REFUSED and not _is_scope(node):
             raise errors.UnsupportedOperatorError(kind, opset)
     if any(value.type().kind() == "DictType" for value in fn.inlined_graph.outputs()):
         raise errors.UnsupportedOperatorError("prim::DictConstruct", opset)
@@ -60,6 +73,9 @@ def _parameters(fn: Any, args: tuple) -> list[inspect.Parameter]:
     """The arguments that are given, under their names; the script has the defaults of the others itself."""
     names = [value.debugName().partition(".")[0] for value in fn.graph.inputs()]
     names = [name for i, name in enumerate(names) if i or name != "self"]
+    names = [
+        name if name.isidentifier() and name not in names[:i] else f"argument_{i}" for i, name in enumerate(names)
+    ]
     given = len(args)
     if args and isinstance(args[-1], dict):
         last = [i + 1 for i, name in enumerate(names) if name in args[-1]]
@@ -67,13 +83,25 @@ def _parameters(fn: Any, args: tuple) -> list[inspect.Parameter]:
     return [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names[:given]]
 
 
+def _as_given(args: tuple, examples: list[Any]) -> tuple:
+    """Numbers that are fed as tensors, as the numbers that the script takes."""
+    leaves, spec = pytree.tree_flatten(args)
+    given = [
+        leaf.item() if isinstance(leaf, ingot.Tensor) and isinstance(example, (bool, int, float)) else leaf
+        for leaf, example in zip(leaves, examples, strict=False)
+    ]
+    return pytree.tree_unflatten([*given, *leaves[len(given) :]], spec)
+
+
 def as_module(script: Any, args: tuple) -> nn.Module:
     """A module whose forward is the script."""
     is_module = isinstance(script, nn.Module)
     fn = script.forward if is_module else script
 
+    examples = pytree.tree_leaves(args)
+
     def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return fn(*args, **kwargs)
+        return fn(*_as_given(args, examples), **kwargs)
 
     own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     forward.__signature__ = inspect.Signature([own, *_parameters(fn, args)])  # type: ignore[attr-defined]

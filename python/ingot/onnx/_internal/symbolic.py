@@ -123,6 +123,25 @@ class SymbolicContext:
         self.onnx_block = onnx_block
 
 
+def _checked(result: Any, operator: str, results: int) -> Any:
+    """What a translation returned: as many values as the operator has results."""
+    if result is None:
+        raise RuntimeError(f"ONNX export failed: Couldn't export operator {operator}")
+    short = operator.partition("::")[2]
+    values = result if isinstance(result, (tuple, list)) else (result,)
+    strange = [value for value in values if not isinstance(value, _C.Value) and value is not None]
+    if strange:
+        raise RuntimeError(
+            f"Error casting results of symbolic for {short}: expected to return list of op nodes, instead received "
+            f"type ''{type(result)}': {result}"
+        )
+    if len(values) != results:
+        raise RuntimeError(
+            f"symbolic for {short} produced an incorrect number of outputs (expected {results}, but got {len(values)})"
+        )
+    return result
+
+
 def run(fn: Callable, builder: Any, operands: list[Any], **attributes: Any) -> list[str]:
     """Calls a translation; the names of its results."""
     call = _Call(builder)
@@ -197,6 +216,15 @@ def translations(program: Any, opset: int, mode: Any) -> dict[str, Callable]:
     return table
 
 
+# The first opset with QuantizeLinear and DequantizeLinear, which these operators become; one axis came later.
+_SINCE = {
+    "quantized_decomposed::quantize_per_tensor": 10,
+    "quantized_decomposed::dequantize_per_tensor": 10,
+    "quantized_decomposed::quantize_per_channel": 13,
+    "quantized_decomposed::dequantize_per_channel": 13,
+}
+
+
 def _translation(target: str, results: int, opset: int, mode: Any, has_row: bool) -> Callable | None:
     name = packet(target)
     group = registry.get_function_group(name)
@@ -207,9 +235,18 @@ def _translation(target: str, results: int, opset: int, mode: Any, has_row: bool
     def as_aten(builder: Any, operands: list[Any]) -> list[str]:
         return aten_node(builder, operands, operator, overload_name(target), results)
 
+    def checked(*given: Any) -> Any:
+        return _checked(custom(*given), name, results)  # type: ignore[misc]
+
+    if custom is not None and _takes_context(custom):
+        checked.__signature__ = inspect.signature(custom)  # type: ignore[attr-defined]
+
     def user(builder: Any, operands: list[Any]) -> list[str]:
         try:
-            return run(custom, builder, operands)
+            return run(checked, builder, operands)
+        except TypeError as error:
+            error.args = (f"{error.args[0]} \n(Occurred when translating {operator}).",)
+            raise
         except RuntimeError:
             if not fallback:
                 raise
@@ -217,6 +254,8 @@ def _translation(target: str, results: int, opset: int, mode: Any, has_row: bool
 
     if custom is not None:
         return user
+    if fallback and opset < _SINCE.get(name, 0):
+        return as_aten
     if not name.startswith("aten::"):
         return None
     listed = name in registry.all_functions()
