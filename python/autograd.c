@@ -6,11 +6,14 @@
 #include <string.h>
 
 #include "py.h"
+#include "trace_script.h"
 
 // ---- attributes ----
 
 static PyObject *get_requires_grad(PyObject *o, void *unused) {
   (void)unused;
+  // A result of a recording knows whether it will have a history; what was written does not.
+  if (!py_tensor_of(o)->defer && !py_settled(o)) return NULL;
   return PyBool_FromLong(py_tensor_of(o)->requires_grad);
 }
 static int set_requires_grad(PyObject *o, PyObject *on, void *unused) {
@@ -20,6 +23,7 @@ static int set_requires_grad(PyObject *o, PyObject *on, void *unused) {
     PyErr_SetString(PyExc_RuntimeError, "requires_grad must be a bool");
     return -1;
   }
+  if (!py_settle_all(c)) return -1;
   ig_tensor_set_requires_grad(c, py_tensor_of(o), on == Py_True);
   return py_ok(c) ? 0 : -1;
 }
@@ -38,6 +42,7 @@ static PyObject *change_requires_grad(PyObject *o, PyObject *args, PyObject *kwa
 
 static PyObject *get_grad(PyObject *o, void *unused) {
   (void)unused;
+  if (!py_settled(o)) return NULL;
   return py_from_tensor(py_ctx(), ig_tensor_grad(py_tensor_of(o)));
 }
 static int set_grad(PyObject *o, PyObject *grad, void *unused) {
@@ -60,24 +65,29 @@ static int set_grad(PyObject *o, PyObject *grad, void *unused) {
 
 static PyObject *get_is_leaf(PyObject *o, void *unused) {
   (void)unused;
+  if (!py_settled(o)) return NULL;
   ig_ctx *c = py_ctx();
   bool yes = ig_tensor_is_leaf(c, py_tensor_of(o));
   return py_ok(c) ? PyBool_FromLong(yes) : NULL;
 }
 static PyObject *get_retains_grad(PyObject *o, void *unused) {
   (void)unused;
+  if (!py_settled(o)) return NULL;
   return PyBool_FromLong(ig_tensor_retains_grad(py_tensor_of(o)));
 }
 static PyObject *get_version(PyObject *o, void *unused) {
   (void)unused;
+  if (!py_settled(o)) return NULL;
   return PyLong_FromUnsignedLong(ig_tensor_version(py_tensor_of(o)));
 }
 static PyObject *get_base(PyObject *o, void *unused) {
   (void)unused;
+  if (!py_settled(o)) return NULL;
   return py_from_tensor(py_ctx(), ig_tensor_base(py_tensor_of(o)));
 }
 static PyObject *get_output_nr(PyObject *o, void *unused) {
   (void)unused;
+  if (!py_settled(o)) return NULL;
   uint32_t index = 0;
   (void)ig_tensor_grad_fn(py_ctx(), py_tensor_of(o), &index);
   return py_ok(py_ctx()) ? PyLong_FromUnsignedLong(index) : NULL;
@@ -85,6 +95,7 @@ static PyObject *get_output_nr(PyObject *o, void *unused) {
 
 static PyObject *get_data(PyObject *o, void *unused) {
   (void)unused;
+  if (!py_settled(o)) return NULL;
   ig_ctx *c = py_ctx();
   ig_scope s = ig_scope_open(c);
   PyObject *out = py_from_tensor(c, ig_tensor_get_data(c, py_tensor_of(o)));
@@ -99,12 +110,14 @@ static int set_data(PyObject *o, PyObject *value, void *unused) {
                  value ? Py_TYPE(value)->tp_name : "nothing");
     return -1;
   }
+  if (!py_settle_all(c)) return -1;
   ig_tensor_set_data(c, py_tensor_of(o), py_tensor_of(value));
   return py_ok(c) ? 0 : -1;
 }
 
 static PyObject *is_view(PyObject *o, PyObject *unused) {
   (void)unused;
+  if (!py_settled(o)) return NULL;
   return PyBool_FromLong(ig_tensor_is_view(py_tensor_of(o)));
 }
 static PyObject *is_inference(PyObject *o, PyObject *unused) {
@@ -113,6 +126,7 @@ static PyObject *is_inference(PyObject *o, PyObject *unused) {
 }
 static PyObject *retain_grad(PyObject *o, PyObject *unused) {
   (void)unused;
+  if (!py_settled(o)) return NULL;
   ig_ctx *c = py_ctx();
   ig_tensor_retain_grad(c, py_tensor_of(o));
   return py_ok(c) ? Py_NewRef(Py_None) : NULL;
@@ -120,6 +134,7 @@ static PyObject *retain_grad(PyObject *o, PyObject *unused) {
 
 static PyObject *get_grad_fn(PyObject *o, void *unused) {
   (void)unused;
+  if (!py_settled(o)) return NULL;
   ig_ctx *c = py_ctx();
   ig_grad_fn *f = ig_tensor_grad_fn(c, py_tensor_of(o), NULL);
   return py_ok(c) ? py_node_wrap(f) : NULL;
@@ -132,13 +147,13 @@ static bool tensors_of(ig_ctx *c, PyObject *o, const char *what, ig_tensor ***ou
   *out = NULL;
   *n = 0;
   if (o == Py_None) return true;
-  PyObject *seq = PySequence_Fast(o, "expected a sequence of tensors");
+  PyObject *seq = py_items(o, "expected a sequence of tensors");
   if (!seq) return false;
-  *n = (size_t)PySequence_Fast_GET_SIZE(seq);
+  *n = (size_t)PyTuple_GET_SIZE(seq);
   *out = ig_scope_array(c, *n + 1, sizeof **out);
   bool ok = py_ok(c);
   for (size_t i = 0; ok && i < *n; i++) {
-    PyObject *t = PySequence_Fast_GET_ITEM(seq, (Py_ssize_t)i);
+    PyObject *t = PyTuple_GET_ITEM(seq, (Py_ssize_t)i);
     ok = t == Py_None || py_is_tensor(t);
     if (!ok) {
       PyErr_Format(PyExc_TypeError, "element %zu of %s is not a Tensor but %s", i, what,
@@ -151,10 +166,16 @@ static bool tensors_of(ig_ctx *c, PyObject *o, const char *what, ig_tensor ***ou
 }
 
 static PyObject *backward_run(ig_ctx *c, ig_backward_args *a) {
+  if (!py_settle_all(c)) return NULL;
   size_t n = a->accumulate ? 0 : a->ninputs;
   ig_tensor **grads = ig_scope_array(c, n + 1, sizeof *grads);
-  if (!grads || ig_backward(c, a, grads) != IG_OK) return py_raise(c);
-  return py_grads_tuple(c, grads, n);
+  // torch.compile does not record what a backward computes.
+  bool aside = !c->mode->capture && !py_tracing(c);
+  unsigned set = aside ? IG_MODE_REWRITE : 0;
+  ig_mode_scope mode = ig_mode_push(c, &(ig_mode_change){set, {.rewrite = NULL}});
+  bool ok = grads && ig_backward(c, a, grads) == IG_OK;
+  ig_mode_pop(c, &mode);
+  return ok ? py_grads_tuple(c, grads, n) : py_raise(c);
 }
 
 // _run_backward(outputs, seeds, retain_graph, create_graph, inputs, allow_unused, accumulate,
@@ -269,6 +290,15 @@ static void call_custom(ig_ctx *c, ig_grad_fn *f, ig_tensor *const *grads, ig_te
   Py_XDECREF(node);
 }
 
+static bool wants_history(ig_ctx *c, PyObject *inputs) {
+  bool any = false;
+  for (Py_ssize_t i = 0; PyList_Check(inputs) && i < PyList_GET_SIZE(inputs); i++) {
+    PyObject *o = PyList_GET_ITEM(inputs, i);
+    any = any || (py_is_tensor(o) && py_tensor_of(o)->requires_grad);
+  }
+  return any && ig_grad_is_enabled(c);
+}
+
 // _make_function(name, callback, inputs, outputs, saved, dirty, non_differentiable, materialize):
 // (outputs, grad_fn or None). callback(grad_fn, grads) returns one gradient or None per input.
 static PyObject *make_function(PyObject *module, PyObject *args) {
@@ -283,6 +313,7 @@ static PyObject *make_function(PyObject *module, PyObject *args) {
   }
   static const char *const words[] = {"inputs", "outputs", "saved", "dirty", "non_differentiable"};
   ig_ctx *c = py_ctx();
+  if (wants_history(c, lists[0]) && !py_settle_all(c)) return NULL;  // of real results
   ig_scope s = ig_scope_open(c);
   ig_tensor **at[5];
   size_t n[5];

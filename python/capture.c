@@ -3,6 +3,7 @@
 // context of the thread.
 #include <string.h>
 
+#include "capture/dims.h"
 #include "ingot/graph.h"
 #include "ir/program.h"
 #include "op/record.h"
@@ -11,17 +12,23 @@
 
 // ---- declaring ----
 
-// capture_begin(env=None): env is the environment of fake inputs.
+// capture_begin(env=None, aot=False): env is the environment of fake inputs; aot: for ingot/aot.h,
+// so that changes of the grad mode are recorded and a symbolic number has one node.
 static PyObject *capture_begin(PyObject *module, PyObject *args, PyObject *kwargs) {
   (void)module;
-  static char *keys[] = {"env", NULL};
+  static char *keys[] = {"env", "aot", NULL};
   PyObject *env = NULL;
   ig_sym *sym = NULL;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:capture_begin", keys, &env)) return NULL;
+  int aot = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Op:capture_begin", keys, &env, &aot)) {
+    return NULL;
+  }
   if (!py_to_env(env, &sym)) return NULL;
   ig_ctx *c = py_ctx();
+  if (!py_settle_all(c)) return NULL;
   if (ig_capture_begin_in(c, sym ? sym : c->mode->ambient) != IG_OK) return py_raise(c);
-  if (py_trace_begin(c, false, false)) Py_RETURN_NONE;
+  if (aot) c->mode->capture->release = IG_RELEASE_2_5;
+  if (py_trace_begin(c, false, aot != 0)) Py_RETURN_NONE;
   ig_capture_abort(c);
   return NULL;
 }
@@ -32,30 +39,50 @@ static PyObject *capture_abort(PyObject *module, PyObject *unused) {
   py_trace_end(py_ctx());
   Py_RETURN_NONE;
 }
+// capture_apart(on) -> what it was: derivatives are taken in the open capture; without one nothing.
+static PyObject *capture_apart(PyObject *module, PyObject *on) {
+  (void)module;
+  ig_graph *g = py_ctx()->mode->capture;
+  int yes = PyObject_IsTrue(on);
+  if (yes < 0) return NULL;
+  bool before = g && g->apart;
+  if (g) g->apart = yes != 0;
+  return PyBool_FromLong(before);
+}
 static PyObject *capture_is_open(PyObject *module, PyObject *unused) {
   (void)module;
   (void)unused;
   return PyBool_FromLong(ig_capture_is_open(py_ctx()));
 }
 
-// capture_input(name, example, source=None, dims=None): returns its fake tensor; other values are
-// specialized. See dims.c for the dims.
+// capture_input(name, example, source=None, dims=None, like=None): returns its fake tensor; other
+// values are specialized, but for symbolic numbers. See dims.c for the dims. like: the real tensor
+// of a fake example.
 static PyObject *capture_input(PyObject *module, PyObject *args) {
   (void)module;
   const char *name = NULL;
   PyObject *example = NULL;
   const char *source = NULL;
   PyObject *dims = Py_None;
-  if (!PyArg_ParseTuple(args, "sO|zO:capture_input", &name, &example, &source, &dims)) return NULL;
+  PyObject *like = Py_None;
+  if (!PyArg_ParseTuple(args, "sO|zOO:capture_input", &name, &example, &source, &dims, &like)) {
+    return NULL;
+  }
   ig_ctx *c = py_ctx();
   ig_scope s = ig_scope_open(c);
   PyObject *out = NULL;
   if (py_is_tensor(example)) {
-    ig_tensor *t = py_capture_input_dims(c, name, source, py_tensor_of(example), dims);
+    ig_tensor *given = py_tensor_of(example);
+    bool keeps = dims == Py_None && ig_tensor_is_symbolic(given);  // its symbols
+    ig_tensor *t = keeps ? ig_capture_input_like(c, name, given)
+                         : py_capture_input_dims(c, name, source, given, dims);
+    if (keeps && py_is_tensor(like)) ig_capture_keep_history(c, t, py_tensor_of(like));
     if (t || py_ok(c)) out = PyErr_Occurred() ? NULL : py_from_tensor(c, t);
   } else {
     ig_value v;
-    if (py_plain_value(example, &v)) {
+    bool number = Py_IS_TYPE(example, &py_symint_type) &&
+                  py_to_number(example, &v) == IG_MATCH_TAKEN;  // an input of its own
+    if (number || (!PyErr_Occurred() && py_plain_value(example, &v))) {
       ig_capture_input_value(c, name, &v);
       if (py_ok(c)) out = Py_NewRef(example);
     }
@@ -339,6 +366,7 @@ static PyObject *export(PyObject *module, PyObject *args, PyObject *kwargs) {
   size_t k = 0;
   while (k < PY_COUNT(levels) && strcmp(levels[k], level) != 0) k++;
   if (k == PY_COUNT(levels)) return PyErr_Format(PyExc_ValueError, "unknown level '%s'", level);
+  if (!py_settle_all(c)) return NULL;
   o.level = (ig_level)k;
   o.strict = m.strict = strict != 0;
   o.asserts = asserts != 0;
@@ -356,6 +384,7 @@ static PyObject *export(PyObject *module, PyObject *args, PyObject *kwargs) {
 
 #define WITH_KEYWORDS(fn) (PyCFunction)(void (*)(void))(fn), METH_VARARGS | METH_KEYWORDS
 PyMethodDef py_capture_functions[] = {
+    {"capture_apart", capture_apart, METH_O, NULL},
     {"capture_begin", WITH_KEYWORDS(capture_begin), NULL},
     {"capture_abort", capture_abort, METH_NOARGS, NULL},
     {"capture_is_open", capture_is_open, METH_NOARGS, NULL},

@@ -65,7 +65,7 @@ static ig_match from_long(PyObject *o, ig_int *out) {
     return IG_MATCH_REFUSED;
   }
   if (i == -1 && PyErr_Occurred()) return IG_MATCH_REFUSED;
-  *out = ig_const(i);
+  *out = PyLong_CheckExact(o) ? ig_const(i) : py_tracked_int(o, i);
   return IG_MATCH_TAKEN;
 }
 
@@ -73,7 +73,7 @@ static ig_match from_long(PyObject *o, ig_int *out) {
 static bool tensor_number(PyObject *o, ig_value *v) {
   if (!py_is_tensor(o)) return false;
   ig_tensor *t = py_tensor_of(o);
-  if (t->ndim != 0 || t->requires_grad || ig_is_fake(t)) return false;
+  if (t->ndim != 0 || t->requires_grad || !py_settled(o) || ig_is_fake(t)) return false;
   *v = ig_element_load(ig_tensor_data(t), t->dtype);
   return true;
 }
@@ -102,6 +102,7 @@ static ig_match to_int(py_room *room, PyObject *o, bool listed, ig_int *out) {
   const ig_tensor *t = py_tensor_of(o);
   bool one = listed ? has_one_element(t) : t->ndim == 0;
   if (!one || !is_integral(t) || t->requires_grad) return IG_MATCH_OTHER;
+  if (!py_settled(o)) return IG_MATCH_REFUSED;
   if (ig_is_fake(t)) return defer(room, o, out, NULL) ? IG_MATCH_TAKEN : IG_MATCH_OTHER;
   if (py_tracing(room->c)) {
     if (py_traced_int(room->c, py_tensor_of(o), false, out)) return IG_MATCH_TAKEN;
@@ -119,6 +120,7 @@ ig_match py_to_listed_int(py_room *room, PyObject *o, ig_int *out) {
 ig_match py_to_int(PyObject *o, ig_int *out) {
   if (PyLong_CheckExact(o)) return from_long(o, out);
   if (PyBool_Check(o)) return IG_MATCH_OTHER;
+  if (PyLong_Check(o)) return from_long(o, out);
   if (Py_IS_TYPE(o, &py_symint_type)) {
     *out = ((py_sym *)o)->v.i;
     return IG_MATCH_TAKEN;
@@ -233,6 +235,13 @@ static void drop_object(ig_ref *ref) {
   kept_object *k = (kept_object *)ref;
   Py_DECREF(k->o);
   ig_mem_free(k->alloc, k, sizeof *k);
+}
+
+PyObject *py_items(PyObject *o, const char *message) {
+  PyObject *fast = PySequence_Fast(o, message);
+  PyObject *items = fast ? PySequence_Tuple(fast) : NULL;
+  Py_XDECREF(fast);
+  return items;
 }
 
 static PyObject *keep_items(py_room *room, PyObject *o) {
@@ -401,6 +410,10 @@ static ig_match one(py_room *room, const ig_arg *a, PyObject *o, ig_value *v) {
       *v = (ig_value){.kind = IG_KIND_GENERATOR, .generator = ((py_generator *)o)->g};
       return IG_MATCH_TAKEN;
     case IG_TYPE_OTHER:  // an object of a class that only its operators know
+      if (a->cls) {
+        *v = ig_of_native(py_native_of(o));
+        return v->kind == IG_KIND_NATIVE ? IG_MATCH_TAKEN : IG_MATCH_OTHER;
+      }
       if (py_is_tensor(o) || PyLong_Check(o) || PyFloat_Check(o) || PyUnicode_Check(o)) {
         return IG_MATCH_OTHER;
       }

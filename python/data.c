@@ -2,6 +2,7 @@
 // Tensors from Python data and back: torch.tensor, as_tensor, item, tolist.
 #include <string.h>
 
+#include "base/budget.h"
 #include "ingot/aten.h"
 #include "ir/graph.h"
 #include "op/shape.h"
@@ -41,7 +42,8 @@ PyObject *py_tensor_item(ig_ctx *c, ig_tensor *t) {
                  (long long)n);
     return NULL;
   }
-  if (!ig_is_fake(t)) return element_at(ig_tensor_data(t), t->dtype);
+  if (!py_read(c, t)) return NULL;
+  if (!ig_is_fake(t) && !t->quantizer) return element_at(ig_tensor_data(t), t->dtype);
   ig_value outs[IG_MAX_RETURNS];
   ig_value v = ig_of_tensor(t);
   ig_scope s = ig_scope_open(c);
@@ -55,14 +57,31 @@ PyObject *py_tensor_item(ig_ctx *c, ig_tensor *t) {
   return out;
 }
 
-static PyObject *list_of(const ig_tensor *t, const char *data, int dim) {
-  if (dim == t->ndim) return element_at(data, t->dtype);
+// Whether the limit of the memory leaves so many bytes for n elements. Asked before the first
+// element is read: an object can claim any length, and a view can have any number of elements.
+static bool has_room(ig_ctx *c, int64_t n, size_t each) {
+  size_t bytes = ig_mem_mul((size_t)n, each);
+  if (ig_budget_take(c->alloc, bytes)) {
+    ig_budget_give(c->alloc, bytes);
+    return true;
+  }
+  (void)ig_fail(c, IG_NOMEM, "out of memory: %zu bytes for %lld elements", bytes, (long long)n);
+  return py_ok(c);
+}
+
+// One element is converted; limits of work and time apply, and Ctrl-C.
+static bool step(ig_ctx *c) {
+  return ig_step(c) || py_ok(c);
+}
+
+static PyObject *list_of(ig_ctx *c, const ig_tensor *t, const char *data, int dim) {
+  if (dim == t->ndim) return step(c) ? element_at(data, t->dtype) : NULL;
   int64_t n = ig_sizes(t)[dim].value;
-  int64_t step = ig_strides(t)[dim].value * (int64_t)ig_dtype_size(t->dtype);
+  int64_t bytes = ig_strides(t)[dim].value * (int64_t)ig_dtype_size(t->dtype);
   PyObject *list = PyList_New((Py_ssize_t)n);
   for (int64_t i = 0; list && i < n; i++) {
     // admitted: the geometry of t bounds it
-    PyObject *item = list_of(t, data + i * step, dim + 1);
+    PyObject *item = list_of(c, t, data + i * bytes, dim + 1);
     if (!item) Py_CLEAR(list);
     if (item) PyList_SET_ITEM(list, (Py_ssize_t)i, item);
   }
@@ -94,13 +113,19 @@ static PyObject *list_of_fakes(ig_ctx *c, ig_tensor *t) {
 }
 
 PyObject *py_tolist(ig_ctx *c, ig_tensor *t) {
+  if (!py_read(c, t)) return NULL;
   if (ig_is_fake(t)) {
     if (t->ndim == 0) return py_tensor_item(c, t);
     if (c->mode->capture || ig_tensor_sym(t)) return list_of_fakes(c, t);
     PyErr_SetString(PyExc_NotImplementedError, "Cannot copy out of meta tensor; no data!");
     return NULL;
   }
-  return list_of(t, ig_tensor_data(t), 0);
+  if (t->quantizer) {
+    PyErr_SetString(PyExc_RuntimeError, "invalid type");
+    return NULL;
+  }
+  if (!has_room(c, ig_tensor_numel(t), sizeof(PyObject *))) return NULL;
+  return list_of(c, t, ig_tensor_data(t), 0);
 }
 
 // ---- in ----
@@ -127,6 +152,16 @@ typedef struct shape {
   int ndim;
   int64_t size[IG_MAX_DIM];
 } shape;
+
+// What addresses every element, whatever their dtype; saturated.
+static int64_t elements_of(const shape *s) {
+  int64_t n = 1;
+  for (int i = 0; i < s->ndim; i++) {
+    if (s->size[i] == 0) return 0;
+    if (!ig_checked_mul(n, s->size[i], &n)) n = INT64_MAX;
+  }
+  return n;
+}
 
 static bool is_sequence(PyObject *o) {
   return PySequence_Check(o) && !PyUnicode_Check(o) && !PyBytes_Check(o);
@@ -199,7 +234,7 @@ static ig_dtype infer(ig_ctx *c, PyObject *o, int depth) {
   if (n == 0) return ig_ctx_default_dtype(c);
   ig_dtype d = IG_DTYPE_COUNT;
   for (Py_ssize_t i = 0; i < n; i++) {
-    PyObject *item = PySequence_GetItem(o, i);
+    PyObject *item = step(c) ? PySequence_GetItem(o, i) : NULL;
     ig_dtype next = item ? infer(c, item, depth + 1) : IG_DTYPE_COUNT;
     Py_XDECREF(item);
     if (next == IG_DTYPE_COUNT) return next;
@@ -223,6 +258,7 @@ static bool store_leaf(char *at, ig_dtype d, PyObject *o) {
   ig_value v;
   if (py_is_tensor(o)) {
     const ig_tensor *t = py_tensor_of(o);
+    if (!py_settled(o)) return false;
     if (ig_is_fake(t) || ig_tensor_numel(t) != 1) {
       PyErr_SetString(PyExc_ValueError,
                       "only one element tensors can be converted to Python scalars");
@@ -274,7 +310,7 @@ static bool store_leaf(char *at, ig_dtype d, PyObject *o) {
   return false;
 }
 
-static bool store(char **at, ig_dtype d, const shape *s, int dim, PyObject *o) {
+static bool store(ig_ctx *c, char **at, ig_dtype d, const shape *s, int dim, PyObject *o) {
   if (dim == s->ndim) {
     if (!store_leaf(*at, d, o)) return false;
     *at += ig_dtype_size(d);
@@ -293,8 +329,8 @@ static bool store(char **at, ig_dtype d, const shape *s, int dim, PyObject *o) {
     return false;
   }
   for (Py_ssize_t i = 0; i < n; i++) {
-    PyObject *item = PySequence_GetItem(o, i);
-    bool ok = item && store(at, d, s, dim + 1, item);
+    PyObject *item = step(c) ? PySequence_GetItem(o, i) : NULL;
+    bool ok = item && store(c, at, d, s, dim + 1, item);
     Py_XDECREF(item);
     if (!ok) return false;
   }
@@ -306,19 +342,19 @@ static bool is_list(PyObject *o) {
 }
 
 // Does it contain a symbolic number?
-static bool has_symbol(PyObject *o, const shape *s, int dim) {
+static bool has_symbol(ig_ctx *c, PyObject *o, const shape *s, int dim) {
   if (dim == s->ndim || !is_list(o)) {
     return Py_IS_TYPE(o, &py_symint_type) || Py_IS_TYPE(o, &py_symfloat_type) ||
            Py_IS_TYPE(o, &py_symbool_type);
   }
   Py_ssize_t n = PySequence_Size(o);
   bool found = false;
-  for (Py_ssize_t i = 0; i < n && !found; i++) {
+  for (Py_ssize_t i = 0; i < n && !found && ig_step(c); i++) {
     PyObject *item = PySequence_GetItem(o, i);
-    found = item && has_symbol(item, s, dim + 1);
+    found = item && has_symbol(c, item, s, dim + 1);
     Py_XDECREF(item);
   }
-  if (PyErr_Occurred()) PyErr_Clear();  // reading the data again reports the error
+  if (c->status == IG_OK) PyErr_Clear();  // reading the data again reports the error
   return found;
 }
 
@@ -347,16 +383,16 @@ static ig_tensor *from_symbols(ig_ctx *c, PyObject *o, ig_value dtype, ig_value 
 
 static ig_tensor *from_nested(ig_ctx *c, PyObject *data, int dtype, ig_device device) {
   shape s;
-  if (!measure(data, &s)) return NULL;
+  if (!measure(data, &s) || !has_room(c, elements_of(&s), 1)) return NULL;
   ig_dtype d = dtype >= 0 ? (ig_dtype)dtype : infer(c, data, 0);
   if (d == IG_DTYPE_COUNT) return NULL;
-  if (c->mode->sym && has_symbol(data, &s, 0)) {
+  if (c->mode->sym && has_symbol(c, data, &s, 0)) {
     return from_symbols(c, data, ig_of_dtype(d), ig_of_device(device));
   }
   ig_tensor *t = ig_tensor_empty(c, d, s.size, s.ndim);
   if (!py_ok(c)) return NULL;
   char *at = ig_tensor_data(t);
-  if (ig_tensor_numel(t) > 0 && !store(&at, d, &s, 0, data)) return NULL;
+  if (ig_tensor_numel(t) > 0 && !store(c, &at, d, &s, 0, data)) return NULL;
   if (device.type == IG_DEVICE_CPU) return t;
   ig_value v[] = {ig_of_tensor(t), ig_of_device(device), ig_of_dtype(d)};
   return py_call_tensor(c, PY_TO_DEVICE, v, 3);

@@ -131,6 +131,7 @@ static PyObject *export_versioned(ig_tensor *t, bool copied) {
 }
 
 static bool may_export(const ig_tensor *t) {
+  if (!py_expose(py_ctx(), t)) return false;
   if (t->requires_grad) {
     PyErr_SetString(PyExc_BufferError,
                     "Can't export tensors that require gradient, use tensor.detach()");

@@ -3,6 +3,7 @@
 // identity is equality. They print and pickle under the names that the package gives them.
 #include "op/shape.h"
 #include "py.h"
+#include "tensor/quantizer.h"
 
 static py_dtype dtypes[IG_DTYPE_COUNT];
 
@@ -115,6 +116,7 @@ static const char *const format_texts[] = {"contiguous_format", "preserve_format
                                            "channels_last_3d"};
 static py_enum layouts[PY_COUNT(layout_texts)];
 static py_enum formats[PY_COUNT(format_texts)];
+static py_enum qschemes[IG_QSCHEME_COUNT];
 
 PyObject *py_from_layout(ig_layout v) {
   return Py_NewRef((PyObject *)&layouts[v]);
@@ -123,8 +125,13 @@ PyObject *py_from_memory_format(ig_memory_format v) {
   return Py_NewRef((PyObject *)&formats[v]);
 }
 
+PyObject *py_from_qscheme(int v) {
+  return Py_NewRef((PyObject *)&qschemes[v]);
+}
+
 static const char *enum_text(PyObject *o) {
   int v = ((py_enum *)o)->v;
+  if (Py_IS_TYPE(o, &py_qscheme_type)) return ig_quant_scheme_text((ig_quant_scheme)v);
   return Py_IS_TYPE(o, &py_layout_type) ? layout_texts[v] : format_texts[v];
 }
 static PyObject *enum_repr(PyObject *o) {
@@ -160,6 +167,15 @@ PyTypeObject py_memory_format_type = {
     .tp_methods = enum_methods,
 };
 
+PyTypeObject py_qscheme_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ingot.qscheme",
+    .tp_basicsize = sizeof(py_enum),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_repr = enum_repr,
+    .tp_getset = enum_getset,
+    .tp_methods = enum_methods,
+};
+
 static int add_enums(PyObject *m, PyTypeObject *type, py_enum *at, const char *const *texts,
                      size_t n) {
   for (size_t i = 0; i < n; i++) {
@@ -171,9 +187,12 @@ static int add_enums(PyObject *m, PyTypeObject *type, py_enum *at, const char *c
 }
 
 int py_add_dtypes(PyObject *m) {
-  PyTypeObject *types[] = {&py_dtype_type, &py_layout_type, &py_memory_format_type, &py_device_type,
-                           &py_size_type};
-  static const char *const names[] = {"dtype", "layout", "memory_format", "device", "Size"};
+  PyTypeObject *types[] = {&py_dtype_type,  &py_layout_type, &py_memory_format_type,
+                           &py_device_type, &py_size_type,   &py_qscheme_type};
+  static const char *const names[] = {"dtype",  "layout", "memory_format",
+                                      "device", "Size",   "qscheme"};
+  static const char *schemes[IG_QSCHEME_COUNT];
+  for (int i = 0; i < IG_QSCHEME_COUNT; i++) schemes[i] = ig_quant_scheme_text((ig_quant_scheme)i);
   for (size_t i = 0; i < PY_COUNT(types); i++) {
     if (PyType_Ready(types[i]) != 0 || PyModule_AddObjectRef(m, names[i], (PyObject *)types[i])) {
       return -1;
@@ -185,5 +204,6 @@ int py_add_dtypes(PyObject *m) {
     if (PyModule_AddObjectRef(m, ig_dtype_text((ig_dtype)d), (PyObject *)&dtypes[d])) return -1;
   }
   return add_enums(m, &py_layout_type, layouts, layout_texts, PY_COUNT(layout_texts)) ||
-         add_enums(m, &py_memory_format_type, formats, format_texts, PY_COUNT(format_texts));
+         add_enums(m, &py_memory_format_type, formats, format_texts, PY_COUNT(format_texts)) ||
+         add_enums(m, &py_qscheme_type, qschemes, schemes, IG_QSCHEME_COUNT);
 }

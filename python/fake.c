@@ -3,6 +3,7 @@
 // elements. The mode of a tensor is determined by the environment of its storage.
 #include "op/shape.h"
 #include "py.h"
+#include "sym/env.h"
 
 typedef struct py_env {
   PyObject_HEAD ig_sym *sym;
@@ -133,6 +134,16 @@ static PyObject *mode_exit(PyObject *module, PyObject *token) {
   Py_RETURN_NONE;
 }
 
+// record_choices(): in the open capture, scripts record conditions on dynamic sizes.
+static PyObject *record_choices(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+  ig_ctx *c = py_ctx();
+  ig_env *env = c->mode->capture ? ig_env_get(c) : NULL;
+  if (env) env->choices = true;
+  Py_RETURN_NONE;
+}
+
 // env_of(tensor) -> ShapeEnv or None: the environment of a fake tensor.
 static PyObject *env_of(PyObject *module, PyObject *o) {
   (void)module;
@@ -227,6 +238,7 @@ static PyMethodDef functions[] = {
     {"fake_mode_enter", mode_enter, METH_O, NULL},
     {"fake_mode_exit", mode_exit, METH_O, NULL},
     {"env_of", env_of, METH_O, NULL},
+    {"record_choices", record_choices, METH_NOARGS, NULL},
     {"fake_from_tensor", fake_from_tensor, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

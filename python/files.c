@@ -93,6 +93,7 @@ static bool take_tensors(PyObject *dict, ig_weight *list, size_t *n) {
                    py_type_name(key), py_type_name(value));
       return false;
     }
+    if (!py_settled(value)) return false;
     list[(*n)++] = (ig_weight){.name = name, .tensor = py_tensor_of(value)};
   }
   return true;

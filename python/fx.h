@@ -71,4 +71,6 @@ extern const ig_host py_host;
 
 int py_add_fx(PyObject *m);
 
+extern PyMethodDef py_aot_functions[];  // aot.c
+
 #endif

@@ -275,6 +275,18 @@ static PyObject *graph_code(PyObject *o, PyObject *args) {
   return out;
 }
 
+// _code_part(part): see ig_code_part.
+static PyObject *graph_code_part(PyObject *o, PyObject *part) {
+  long number = PyLong_AsLong(part);
+  if (number == -1 && PyErr_Occurred()) return NULL;
+  if (number < IG_PART_PARAMETERS || number > IG_PART_RESULT) {
+    return PyErr_Format(PyExc_ValueError, "part %ld of a graph's code; expected 0 to %d", number,
+                        IG_PART_RESULT);
+  }
+  ig_ctx *c = py_ctx();
+  return own_text(c, ig_graph_code_part(c, graph_of(o), (ig_code_part)number));
+}
+
 // ---- as a whole ----
 
 static PyObject *graph_verify(PyObject *o, PyObject *unused) {
@@ -406,6 +418,7 @@ static PyMethodDef methods[] = {
     {"_list", graph_list, METH_VARARGS, NULL},
     {"_find", graph_find, METH_O, "The node of a name, or None."},
     {"_code", graph_code, METH_VARARGS, NULL},
+    {"_code_part", graph_code_part, METH_O, "Parameters, type of the result, body, result."},
     {"_verify", graph_verify, METH_NOARGS, NULL},
     {"_dce", graph_dce, METH_NOARGS, "How many nodes went."},
     {"_copy", graph_copy, METH_NOARGS, "With sub-graphs and metadata."},

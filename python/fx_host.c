@@ -50,14 +50,17 @@ static bool take_result(ig_ctx *c, const ig_node *n, PyObject *o, ig_value *out)
     return true;
   }
   if (PyTuple_Check(o) || PyList_Check(o)) {
-    size_t count = (size_t)PySequence_Fast_GET_SIZE(o);
-    ig_value *items = ig_scope_array(c, count, sizeof *items);
-    for (size_t i = 0; items && i < count; i++) {
-      if (!take_result(c, n, PySequence_Fast_GET_ITEM(o, (Py_ssize_t)i), &items[i])) return false;
+    PyObject *all = py_items(o, "");
+    size_t count = all ? (size_t)PyTuple_GET_SIZE(all) : 0;
+    ig_value *items = all ? ig_scope_array(c, count, sizeof *items) : NULL;
+    bool ok = items != NULL;
+    for (size_t i = 0; ok && i < count; i++) {
+      ok = take_result(c, n, PyTuple_GET_ITEM(all, (Py_ssize_t)i), &items[i]);
     }
+    Py_XDECREF(all);
     *out = ig_of_list(items, items ? count : 0);
     if (PyTuple_Check(o)) out->seq = IG_SEQ_TUPLE;
-    return items != NULL;
+    return ok;
   }
   if (!py_fx_to_value(c, n->graph, o, out)) return false;
   if (out->kind != IG_KIND_OBJECT && out->kind != IG_KIND_NODE) return true;

@@ -260,14 +260,16 @@ static bool to_val(ig_ctx *c, ig_graph *g, PyObject *o, ig_value *v) {
     return true;
   }
   if (PyTuple_Check(o) || PyList_Check(o)) {
-    size_t n = (size_t)PySequence_Fast_GET_SIZE(o);
-    ig_value *items = ig_scope_array(c, n, sizeof *items);
-    if (!items) return false;
-    for (size_t i = 0; i < n; i++) {
-      if (!to_val(c, g, PySequence_Fast_GET_ITEM(o, (Py_ssize_t)i), &items[i])) return false;
+    PyObject *all = py_items(o, "");
+    size_t n = all ? (size_t)PyTuple_GET_SIZE(all) : 0;
+    ig_value *items = all ? ig_scope_array(c, n, sizeof *items) : NULL;
+    bool ok = items != NULL;
+    for (size_t i = 0; ok && i < n; i++) {
+      ok = to_val(c, g, PyTuple_GET_ITEM(all, (Py_ssize_t)i), &items[i]);
     }
-    *v = ig_of_list(items, n);
-    return true;
+    Py_XDECREF(all);
+    if (ok) *v = ig_of_list(items, n);
+    return ok;
   }
   return py_fx_to_value(c, g, o, v) && v->kind != IG_KIND_OBJECT && v->kind != IG_KIND_NODE;
 }

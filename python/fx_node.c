@@ -229,6 +229,45 @@ static int set_meta(PyObject *o, PyObject *value, void *unused) {
   if (deleted(value, "meta")) return -1;
   return py_fx_set_meta(py_ctx(), node_of(o), value) ? 0 : -1;
 }
+static PyObject *get_type(PyObject *o, void *unused) {
+  (void)unused;
+  const ig_node *n = node_of(o);
+  return Py_NewRef(n->type ? (PyObject *)n->type : Py_None);
+}
+// The texts come from ingot.fx.node._type_texts: how code and the list of nodes spell the type.
+static int set_type(PyObject *o, PyObject *value, void *unused) {
+  (void)unused;
+  ig_node *n = node_of(o);
+  ig_ctx *c = py_ctx();
+  if (deleted(value, "the type")) return -1;
+  if (value == Py_None) {
+    n->type = NULL;
+    n->type_code = n->type_text = NULL;
+    return 0;
+  }
+  PyObject *fn = py_fx_class("ingot.fx.node", "_type_texts");
+  PyObject *pair = fn ? PyObject_CallOneArg(fn, value) : NULL;
+  const char *code = NULL;
+  const char *text = NULL;
+  bool ok = pair && PyArg_ParseTuple(pair, "ss", &code, &text);
+  if (ok) {
+    code = ig_graph_keep_text(c, n->graph, code);
+    text = code ? ig_graph_keep_text(c, n->graph, text) : NULL;
+    ok = text && ig_graph_keep_object(c, n->graph, value);
+    if (!ok) (void)py_ok(c);
+  }
+  if (ok) {
+    n->type = value;
+    n->type_code = code;
+    n->type_text = text;
+  }
+  Py_XDECREF(pair);
+  return ok ? 0 : -1;
+}
+static PyObject *has_meta(PyObject *o, void *unused) {
+  (void)unused;
+  return PyBool_FromLong(node_of(o)->host_meta != NULL);
+}
 static PyObject *get_erased(PyObject *o, void *unused) {
   (void)unused;
   return PyBool_FromLong(node_of(o)->erased);
@@ -365,6 +404,8 @@ static PyGetSetDef getset[] = {
     {"_next", get_next, NULL, NULL, NULL},
     {"_prev", get_prev, NULL, NULL, NULL},
     {"meta", get_meta, set_meta, NULL, NULL},
+    {"type", get_type, set_type, "The type that the program declared; None: none.", NULL},
+    {"_has_meta", has_meta, NULL, "Has Python asked for its metadata?", NULL},
     {"_erased", get_erased, NULL, NULL, NULL},
     {"_effect", get_effect, NULL, NULL, NULL},
     {"_bare", get_bare, NULL, NULL, NULL},

@@ -56,7 +56,7 @@ static PyObject *own_text(ig_ctx *c, char *text) {
 bool py_plain_value(PyObject *o, ig_value *v) {
   if (py_is_tensor(o)) {
     *v = ig_of_tensor(py_tensor_of(o));
-    return true;
+    return py_settled(o);
   }
   *v = ig_none();
   if (o == Py_None) return true;
@@ -238,7 +238,9 @@ static PyObject *program_arg_names(PyObject *o, void *unused) {
   }
   return list;
 }
-static PyObject *program_set_arg_names(PyObject *o, PyObject *list) {
+static PyObject *set_names(PyObject *o, PyObject *list,
+                           void (*set)(ig_ctx *c, ig_program *p, const char *const *names,
+                                       size_t n)) {
   ig_ctx *c = py_ctx();
   PyObject *names = PySequence_Tuple(list);
   if (!names) return NULL;
@@ -250,10 +252,16 @@ static PyObject *program_set_arg_names(PyObject *o, PyObject *list) {
     at[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, (Py_ssize_t)i));
     ok = at[i] != NULL;
   }
-  if (ok) ig_program_set_arg_names(c, program_of(o), at, n);
+  if (ok) set(c, program_of(o), at, n);
   ig_scope_close(c, s);
   Py_DECREF(names);
   return !PyErr_Occurred() && py_ok(c) ? Py_NewRef(Py_None) : NULL;
+}
+static PyObject *program_set_arg_names(PyObject *o, PyObject *list) {
+  return set_names(o, list, ig_program_set_arg_names);
+}
+static PyObject *program_set_modules(PyObject *o, PyObject *list) {
+  return set_names(o, list, ig_program_set_modules);
 }
 
 static PyObject *program_ranges(PyObject *o, void *unused) {
@@ -280,13 +288,12 @@ static PyObject *program_unlift(PyObject *o, PyObject *unused) {
   return out;
 }
 
-// Paths of the modules in the nodes' stacks.
 static PyObject *program_modules(PyObject *o, void *unused) {
   (void)unused;
   ig_ctx *c = py_ctx();
   ig_scope s = ig_scope_open(c);
   size_t n = 0;
-  const char *const *paths = ig_graph_modules(c, ig_program_graph(program_of(o)), &n);
+  const char *const *paths = ig_program_modules(c, program_of(o), &n);
   PyObject *list = paths ? PyList_New((Py_ssize_t)n) : py_raise(c);
   for (size_t i = 0; list && paths && i < n; i++) {
     PyObject *path = PyUnicode_FromString(paths[i]);
@@ -317,6 +324,7 @@ static PyMethodDef program_methods[] = {
     {"unlift", program_unlift, METH_NOARGS, "The graph of the program as a module runs it."},
     {"check_inputs", program_check, METH_VARARGS, NULL},
     {"set_arg_names", program_set_arg_names, METH_O, NULL},
+    {"set_modules", program_set_modules, METH_O, NULL},
     {"save_onnx", program_save_onnx, METH_O, "Writes an ONNX model."},
     {NULL, NULL, 0, NULL},
 };

@@ -15,7 +15,7 @@ static bool to_value(PyObject *o, ig_value *v) {
   if (o == Py_None) return true;
   if (py_is_tensor(o)) {
     *v = ig_of_tensor(py_tensor_of(o));
-    return true;
+    return py_settled(o);
   }
   ig_match taken = py_to_number(o, v);
   if (taken == IG_MATCH_OTHER) {
@@ -29,12 +29,12 @@ static bool to_value(PyObject *o, ig_value *v) {
 
 // All items of a sequence, in the innermost scope.
 static ig_value *to_values(ig_ctx *c, PyObject *o, size_t *n) {
-  PyObject *list = PySequence_Fast(o, "operands must be a list or a tuple");
+  PyObject *list = py_items(o, "operands must be a list or a tuple");
   if (!list) return NULL;
-  *n = (size_t)PySequence_Fast_GET_SIZE(list);
+  *n = (size_t)PyTuple_GET_SIZE(list);
   ig_value *at = ig_scope_array(c, *n + 1, sizeof *at);
   for (size_t i = 0; at && i < *n; i++) {
-    PyObject *item = PySequence_Fast_GET_ITEM(list, (Py_ssize_t)i);
+    PyObject *item = PyTuple_GET_ITEM(list, (Py_ssize_t)i);
     if (!to_value(item, &at[i])) {
       Py_DECREF(list);
       return NULL;
@@ -296,13 +296,15 @@ static bool to_tree(ig_ctx *c, PyObject *o, ig_value *v) {
     }
     return to_value(o, v);
   }
-  PyObject *list = dict ? PyDict_Items(o) : PySequence_Fast(o, "a sequence");
+  PyObject *pairs = dict ? PyDict_Items(o) : Py_NewRef(o);
+  PyObject *list = pairs ? py_items(pairs, "a sequence") : NULL;
+  Py_XDECREF(pairs);
   if (!list) return false;
-  size_t n = (size_t)PySequence_Fast_GET_SIZE(list);
+  size_t n = (size_t)PyTuple_GET_SIZE(list);
   ig_value *at = ig_scope_array(c, ig_mem_mul(dict ? 2 : 1, n) + 1, sizeof *at);
   bool ok = at != NULL;
   for (size_t i = 0; ok && i < n; i++) {
-    PyObject *item = PySequence_Fast_GET_ITEM(list, (Py_ssize_t)i);
+    PyObject *item = PyTuple_GET_ITEM(list, (Py_ssize_t)i);
     if (dict) {
       ok = to_tree(c, PyTuple_GET_ITEM(item, 0), &at[2 * i]) &&
            to_tree(c, PyTuple_GET_ITEM(item, 1), &at[2 * i + 1]);

@@ -3,6 +3,7 @@
 // The calls made are exactly those of PyTorch, because they are also what a capture records.
 #include <string.h>
 
+#include "op/refuse.h"
 #include "py.h"
 #include "trace_script.h"
 
@@ -59,8 +60,8 @@ static bool bound(PyObject *o, int64_t def, ig_int *out) {
   if (!index) return false;
   int overflow = 0;
   long long i = PyLong_AsLongLongAndOverflow(index, &overflow);
+  *out = overflow ? ig_const(overflow > 0 ? INT64_MAX : INT64_MIN) : py_tracked_int(o, i);
   Py_DECREF(index);
-  *out = ig_const(overflow > 0 ? INT64_MAX : overflow < 0 ? INT64_MIN : i);
   return !PyErr_Occurred();
 }
 
@@ -97,7 +98,8 @@ static ig_tensor *slice_at(ig_ctx *c, ig_tensor *t, int64_t dim, PyObject *o, bo
   bool beyond = (!stop.expr && stop.value == INT64_MAX) ||
                 (!size.expr && !stop.expr && stop.value >= size.value);
   bool seen = c->mode->capture || (t->requires_grad && !c->mode->no_grad);
-  whole = whole && !py_tracing(c);  // another input may be longer
+  whole = whole && !py_tracing(c) &&
+          !(c->mode->rewrite && s->stop != Py_None);  // another input may be longer
   bool to_end = same_int(size, stop) || (beyond && !seen);
   bool is_whole = !start.expr && start.value == 0 && !step.expr && step.value == 1 && to_end;
   if (whole && is_whole) return t;
@@ -354,10 +356,6 @@ static bool copy_to(ig_ctx *c, ig_tensor *dst, ig_tensor *src) {
 }
 
 static ig_tensor *value_tensor(ig_ctx *c, const ig_tensor *self, PyObject *value) {
-  static const char *const titles[] = {
-      "Bool",   "Byte",         "Char",          "Short",         "Int",        "Long",
-      "UInt16", "UInt32",       "UInt64",        "Half",          "BFloat16",   "Float",
-      "Double", "ComplexFloat", "ComplexDouble", "Float8_e4m3fn", "Float8_e5m2"};
   if (py_is_tensor(value)) return py_tensor_of(value);
   ig_value v;
   bool plain = PyLong_Check(value) || PyFloat_Check(value) || PyComplex_Check(value) ||
@@ -366,10 +364,10 @@ static ig_tensor *value_tensor(ig_ctx *c, const ig_tensor *self, PyObject *value
   if (taken == IG_MATCH_REFUSED) return NULL;
   if (taken == IG_MATCH_OTHER) {
     PyErr_Format(PyExc_TypeError, "can't assign a %s to a torch.%sTensor", Py_TYPE(value)->tp_name,
-                 titles[self->dtype]);
+                 ig_dtype_title(self->dtype));
     return NULL;
   }
-  return py_lift(c, py_number_tensor(c, &v, self->dtype, self->device));
+  return py_lift(c, py_number_tensor(c, &v, self->quantizer ? IG_F32 : self->dtype, self->device));
 }
 
 static bool set(ig_ctx *c, ig_tensor *t, PyObject *index, ig_tensor *value) {

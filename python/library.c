@@ -78,11 +78,13 @@ static bool take_results(ig_ctx *c, const ig_op *op, PyObject *answer, ig_value 
                  tuple ? "another number of results" : py_type_name(answer), n);
     return false;
   }
-  for (size_t i = 0; i < n; i++) {
-    PyObject *item = PySequence_Fast_GET_ITEM(answer, (Py_ssize_t)i);
-    if (!take_result(c, op, i, item, &outs[i])) return false;
+  PyObject *all = py_items(answer, "");
+  bool ok = all != NULL;
+  for (size_t i = 0; ok && i < n; i++) {
+    ok = take_result(c, op, i, PyTuple_GET_ITEM(all, (Py_ssize_t)i), &outs[i]);
   }
-  return true;
+  Py_XDECREF(all);
+  return ok;
 }
 
 static void call_python(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs,
@@ -109,9 +111,9 @@ static const ig_op *overload_of(PyObject *o) {
 
 static bool tag_bits(PyObject *tags, unsigned *out) {
   *out = 0;
-  PyObject *list = PySequence_Fast(tags, "tags must be a sequence of torch.Tag");
-  for (Py_ssize_t i = 0; list && i < PySequence_Fast_GET_SIZE(list); i++) {
-    PyObject *name = PyObject_GetAttrString(PySequence_Fast_GET_ITEM(list, i), "name");
+  PyObject *list = py_items(tags, "tags must be a sequence of torch.Tag");
+  for (Py_ssize_t i = 0; list && i < PyTuple_GET_SIZE(list); i++) {
+    PyObject *name = PyObject_GetAttrString(PyTuple_GET_ITEM(list, i), "name");
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
     if (!text) {
       Py_XDECREF(name);

@@ -3,6 +3,7 @@
 // protocols.
 #include <string.h>
 
+#include "ingot/aten.h"
 #include "op/nested.h"
 #include "py.h"
 #include "trace_script.h"
@@ -55,6 +56,10 @@ static PyObject *get_layout(PyObject *o, void *unused) {
 // The closure is the device type asked for.
 static PyObject *is_device(PyObject *o, void *type) {
   return PyBool_FromLong(self_of(o)->device.type == *(int *)type);
+}
+static PyObject *is_quantized(PyObject *o, void *unused) {
+  (void)unused;
+  return PyBool_FromLong(self_of(o)->quantizer != NULL);
 }
 static PyObject *is_never(PyObject *o, void *unused) {
   (void)o;
@@ -162,6 +167,7 @@ static PyObject *size(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject
   }
   if (!touch(t)) return NULL;
   if (ig_sizes(t)[d].expr) py_trace_name(py_ctx(), "size", 1);
+  if (py_ctx()->mode->rewrite && !ig_sizes(t)[d].expr) return py_tracked_size(py_ctx(), t, d);
   return py_int_of(t, ig_sizes(t)[d]);
 }
 static PyObject *stride(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
@@ -188,6 +194,7 @@ static PyObject *element_size(PyObject *o, PyObject *unused) {
 static PyObject *data_ptr(PyObject *o, PyObject *unused) {
   (void)unused;
   const ig_tensor *t = self_of(o);
+  if (!py_expose(py_ctx(), t)) return NULL;
   if (ig_is_fake(t) && t->device.type == IG_DEVICE_CPU) {
     PyErr_SetString(PyExc_RuntimeError,
                     "Cannot access data pointer of Tensor that doesn't have storage");
@@ -281,6 +288,16 @@ static PyObject *item(PyObject *o, PyObject *unused) {
   if (inside) py_region_leave(c);
   return out;
 }
+static PyObject *qscheme(PyObject *o, PyObject *unused) {
+  (void)unused;
+  ig_ctx *c = py_ctx();
+  ig_value outs[IG_MAX_RETURNS] = {{0}};
+  ig_scope s = ig_scope_open(c);
+  ig_qscheme(c, self_of(o), outs);
+  ig_scope_close(c, s);
+  return py_ok(c) ? py_from_qscheme((int)outs[0].i.value) : NULL;
+}
+
 static PyObject *tolist(PyObject *o, PyObject *unused) {
   (void)unused;
   ig_ctx *c = py_ctx();
@@ -351,6 +368,7 @@ static PyObject *complex_of(PyObject *o, PyObject *unused) {
 }
 static PyObject *format(PyObject *o, PyObject *spec) {
   const ig_tensor *t = self_of(o);
+  if (!py_read(py_ctx(), t)) return NULL;
   if (t->ndim == 0 && !ig_is_fake(t) && Py_IS_TYPE(o, py_tensor_type)) {
     PyObject *x = py_tensor_item(py_ctx(), self_of(o));
     PyObject *out = x ? PyObject_Format(x, spec) : NULL;
@@ -400,8 +418,9 @@ static PyObject *new_tensor(PyObject *o, PyObject *args, PyObject *kwargs) {
 }
 
 // Methods that PyTorch writes in Python: the package has them as functions.
-static PyObject *delegate(const char *name, PyObject *o, PyObject *args, PyObject *kwargs) {
-  PyObject *module = PyImport_ImportModule("ingot.functional");
+static PyObject *delegate_to(const char *where, const char *name, PyObject *o, PyObject *args,
+                             PyObject *kwargs) {
+  PyObject *module = PyImport_ImportModule(where);
   PyObject *fn = module ? PyObject_GetAttrString(module, name) : NULL;
   PyObject *self = PyTuple_Pack(1, o);
   PyObject *all = self ? PySequence_Concat(self, args) : NULL;
@@ -414,7 +433,7 @@ static PyObject *delegate(const char *name, PyObject *o, PyObject *args, PyObjec
 }
 #define DELEGATE(name)                                                   \
   static PyObject *name(PyObject *o, PyObject *args, PyObject *kwargs) { \
-    return delegate(#name, o, args, kwargs);                             \
+    return delegate_to("ingot.functional", #name, o, args, kwargs);      \
   }
 DELEGATE(norm)
 DELEGATE(nonzero)
@@ -422,6 +441,9 @@ DELEGATE(unique)
 DELEGATE(unique_consecutive)
 DELEGATE(stft)
 DELEGATE(istft)
+static PyObject *new_like(PyObject *o, PyObject *args, PyObject *kwargs) {
+  return delegate_to("ingot._tensor_types", "new", o, args, kwargs);
+}
 
 // What the closures of the table below point at.
 static int devices[] = {IG_DEVICE_CPU, IG_DEVICE_CUDA, IG_DEVICE_META, IG_DEVICE_MPS,
@@ -445,7 +467,7 @@ PyGetSetDef py_tensor_getset[] = {
     {"is_mtia", is_device, NULL, NULL, &devices[6]},
     {"is_sparse", is_never, NULL, NULL, NULL},
     {"is_sparse_csr", is_never, NULL, NULL, NULL},
-    {"is_quantized", is_never, NULL, NULL, NULL},
+    {"is_quantized", is_quantized, NULL, NULL, NULL},
     {"is_mkldnn", is_never, NULL, NULL, NULL},
     {"is_nested", is_never, NULL, NULL, NULL},
     {"is_vulkan", is_never, NULL, NULL, NULL},
@@ -489,6 +511,7 @@ PyMethodDef py_tensor_methods[] = {
     {"contiguous", FAST(contiguous)},
     {"item", item, METH_NOARGS, NULL},
     {"tolist", tolist, METH_NOARGS, NULL},
+    {"qscheme", qscheme, METH_NOARGS, NULL},
     {"numpy", WORDS(numpy)},
     {"new_tensor", WORDS(new_tensor)},
     {"split", WORDS(split)},
@@ -498,6 +521,7 @@ PyMethodDef py_tensor_methods[] = {
     {"unique_consecutive", WORDS(unique_consecutive)},
     {"stft", WORDS(stft)},
     {"istft", WORDS(istft)},
+    {"new", WORDS(new_like)},
     {"__array__", WORDS(array)},
     {"__array_wrap__", array_wrap, METH_VARARGS, NULL},
     {"__dlpack__", WORDS(py_tensor_dlpack)},

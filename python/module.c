@@ -4,6 +4,7 @@
 #include <string.h>
 #include <threads.h>
 
+#include "base/cpu.h"
 #include "base/threads.h"
 #include "fx.h"
 #include "object.h"
@@ -182,6 +183,7 @@ static void locate(ig_ctx *c, void *trace) {
 // ---- functions ----
 
 static PyObject *set_default_dtype(PyObject *module, PyObject *o) {
+  if (!py_settle_all(py_ctx())) return NULL;
   (void)module;
   ig_dtype d = IG_F32;
   bool ok = py_to_dtype(o, &d) && (d == IG_F16 || d == IG_BF16 || d == IG_F32 || d == IG_F64);
@@ -286,6 +288,15 @@ static PyObject *get_default_device(PyObject *module, PyObject *unused) {
   return py_from_device(py_ctx()->mode->device);
 }
 
+// The instruction set that kernels are chosen for, by PyTorch's name.
+static PyObject *cpu_capability(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+  static const char *const names[] = {
+      [IG_CPU_BASE] = "DEFAULT", [IG_CPU_AVX2] = "AVX2", [IG_CPU_AVX512] = "AVX512"};
+  return PyUnicode_FromString(names[ig_cpu_level()]);
+}
+
 // Expensive objects are created on first use.
 static PyObject *module_getattr(PyObject *module, PyObject *name) {
   if (PyUnicode_CompareWithASCIIString(name, "Tag") == 0) {
@@ -315,6 +326,7 @@ static PyMethodDef functions[] = {
     {"result_type", result_type, METH_VARARGS, NULL},
     {"_set_default_device", set_default_device, METH_O, NULL},
     {"_get_default_device", get_default_device, METH_NOARGS, NULL},
+    {"_cpu_capability", cpu_capability, METH_NOARGS, NULL},
     {"__getattr__", module_getattr, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
@@ -347,6 +359,9 @@ static int add_all(PyObject *m) {
       py_random_functions,
       py_autograd_functions,
       py_capture_functions,
+      py_aot_functions,
+      py_compile_functions,
+      py_batch_functions,
       py_library_functions,
       py_trace_functions,
       py_hop_functions,
@@ -364,12 +379,13 @@ static int add_all(PyObject *m) {
   for (size_t i = 0; i < PY_COUNT(lists); i++) {
     if (PyModule_AddFunctions(m, lists[i]) != 0) return -1;
   }
-  return py_add_calls(m) || py_add_dtypes(m) || py_add_syms(m) || py_add_tensor(m) ||
-         py_add_overrides(m) || py_add_numpy(m) || py_add_random(m) || py_add_storage(m) ||
-         py_add_schema(m) || py_add_nodes(m) || py_add_conversions() || py_add_graph(m) ||
-         py_add_passes(m) || py_add_onnx(m) || py_add_onnx_models(m) || py_add_fx(m) ||
-         py_add_namespaces(m) || py_add_fakes(m) || py_add_ops(m) || py_add_sgraph(m) ||
-         py_add_strace(m) || py_add_script_run(m) || py_add_script(m) ||
+  return py_add_calls(m) || py_add_dtypes(m) || py_add_native(m) || py_add_syms(m) ||
+         py_add_tensor(m) || py_add_overrides(m) || py_add_numpy(m) || py_add_random(m) ||
+         py_add_storage(m) || py_add_schema(m) || py_add_nodes(m) || py_add_conversions() ||
+         py_add_graph(m) || py_add_passes(m) || py_add_onnx(m) || py_add_onnx_models(m) ||
+         py_add_fx(m) || py_add_namespaces(m) || py_add_fakes(m) || py_add_ops(m) ||
+         py_add_sgraph(m) || py_add_strace(m) || py_add_script_run(m) || py_add_script(m) ||
+         py_add_compile(m) || py_add_tracked(m) ||
          PyModule_AddObjectRef(m, "GuardOnDataDependentSymNode", py.guard_error) ||
          PyModule_AddObjectRef(m, "ConstraintViolationError", py.constraint_error);
 }

@@ -85,6 +85,12 @@ static PyObject *root_getattr(PyObject *o, PyObject *name) {
   const char *text = PyUnicode_AsUTF8(name);
   if (!text || strncmp(text, "__", 2) == 0) return NULL;
   PyErr_Clear();
+  if (strcmp(text, "load_library") == 0 || strcmp(text, "loaded_libraries") == 0) {
+    PyObject *home = PyImport_ImportModule("ingot._libraries");
+    found = home ? PyObject_GetAttr(home, name) : NULL;
+    Py_XDECREF(home);
+    return found ? keep(o, name, found) : NULL;
+  }
   return keep(o, name, namespace_new(&namespace_type, name));
 }
 

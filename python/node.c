@@ -119,6 +119,7 @@ static PyObject *add_hook(PyObject *o, PyObject *fn, bool post) {
   return handle_make(o, number);
 }
 static PyObject *register_hook(PyObject *o, PyObject *fn) {
+  if (!py_settled(o)) return NULL;
   return add_hook(o, fn, false);
 }
 
@@ -132,6 +133,7 @@ static ig_tensor *call_post(ig_ctx *c, ig_tensor *leaf, void *user) {
   return NULL;
 }
 static PyObject *register_post(PyObject *o, PyObject *fn) {
+  if (!py_settled(o)) return NULL;
   ig_ctx *c = py_ctx();
   ig_grad_hook hook = {call_post, py_drop, Py_NewRef(fn)};
   uint64_t number = ig_tensor_add_post_hook(c, py_tensor_of(o), &hook);

@@ -174,7 +174,9 @@ static int nb_bool(PyObject *o) {
                  n == 0 ? "no values" : "more than one value");
     return -1;
   }
+  py_branching = true;
   PyObject *item = py_tensor_item(py_ctx(), py_tensor_of(o));
+  py_branching = false;
   int yes = item ? PyObject_IsTrue(item) : -1;
   if (item && yes < 0) mark_branch();
   Py_XDECREF(item);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ingot/grad.h"
+#include "op/refuse.h"
 #include "py.h"
 #include "trace_script.h"
 
@@ -345,11 +346,9 @@ static bool may_be_array(const ig_tensor *t) {
         ig_device_type_text(t->device));
   } else if (ig_is_fake(t)) {
     PyErr_SetString(PyExc_RuntimeError, ".numpy() is not supported for tensor subclasses.");
-  } else if (t->dtype == IG_BF16 || t->dtype == IG_F8E4M3FN || t->dtype == IG_F8E5M2) {
-    PyErr_Format(PyExc_TypeError, "Got unsupported ScalarType %s",
-                 t->dtype == IG_BF16     ? "BFloat16"
-                 : t->dtype == IG_F8E5M2 ? "Float8_e5m2"
-                                         : "Float8_e4m3fn");
+  } else if (t->dtype == IG_BF16 || t->dtype == IG_F8E4M3FN || t->dtype == IG_F8E5M2 ||
+             t->quantizer) {
+    PyErr_Format(PyExc_TypeError, "Got unsupported ScalarType %s", ig_dtype_title(t->dtype));
   } else {
     return true;
   }
@@ -357,6 +356,7 @@ static bool may_be_array(const ig_tensor *t) {
 }
 
 PyObject *py_tensor_numpy(PyObject *self) {
+  if (!py_expose(py_ctx(), py_tensor_of(self))) return NULL;
   if (!py_trace_warn(py_ctx(),
                      "Converting a tensor to a NumPy array might cause the trace to be incorrect. "
                      "We can't record the data flow of Python values, so this value will be "

@@ -267,15 +267,15 @@ static ig_object *failed(writer *w, ig_object *out) {
 }
 
 static ig_object *to_items(writer *w, PyObject *o, ig_object_kind kind) {
-  PyObject *fast = PySequence_Fast(o, "not a sequence");
-  if (!fast) return NULL;
+  PyObject *items = py_items(o, "not a sequence");
+  if (!items) return NULL;
   ig_object *out = ig_object_new(w->c, kind);
   bool ok = out != NULL;
-  for (Py_ssize_t i = 0; ok && i < PySequence_Fast_GET_SIZE(fast); i++) {
-    ig_object *item = to(w, PySequence_Fast_GET_ITEM(fast, i));
+  for (Py_ssize_t i = 0; ok && i < PyTuple_GET_SIZE(items); i++) {
+    ig_object *item = to(w, PyTuple_GET_ITEM(items, i));
     ok = item && ig_object_push(w->c, out, item) == IG_OK;
   }
-  Py_DECREF(fast);
+  Py_DECREF(items);
   return ok ? out : failed(w, out);
 }
 
@@ -378,6 +378,7 @@ static ig_object *refuse(PyObject *o) {
 static ig_object *to_tensor(writer *w, PyObject *o) {
   bool param = Py_IS_TYPE(o, w->param);
   if (!param && !Py_IS_TYPE(o, py_tensor_type)) return refuse(o);
+  if (!py_settled(o)) return NULL;
   return with_state(w, o, ig_object_of_tensor(w->c, py_tensor_of(o), param));
 }
 

@@ -7,6 +7,7 @@
 #include "fx.h"
 #include "ingot/onnx.h"
 #include "ingot/pass.h"
+#include "onnx/model.h"
 #include "onnx/writer.h"
 #include "py.h"
 #include "tensor/copy.h"
@@ -89,6 +90,20 @@ static bool is_text_list(PyObject *value) {
   return text;
 }
 
+static bool take_tensor(ig_onnx *x, const char *name, const ig_tensor *t, ig_onnx_attr *out) {
+  struct ig_onnx_tensor *made = ig_onnx_push(x, sizeof *made);
+  int64_t *dims = ig_onnx_push(x, ig_mem_mul((size_t)t->ndim + 1, sizeof *dims));
+  size_t n = ig_mem_mul((size_t)ig_tensor_numel(t), ig_dtype_size(t->dtype));
+  void *at = ig_onnx_push(x, n + 1);
+  if (!made || !dims || !at) return py_ok(x->c);
+  for (int d = 0; d < t->ndim; d++) dims[d] = ig_tensor_size(t, d).value;
+  if (n) ig_tensor_read(t, t->dtype, at);
+  *made = (struct ig_onnx_tensor){
+      .name = "", .dtype = t->dtype, .ndim = t->ndim, .dims = dims, .data = {at, n}};
+  *out = (ig_onnx_attr){.name = name, .type = IG_ONNX_TENSOR, .tensor = made};
+  return true;
+}
+
 static bool take_attr(ig_onnx *x, const char *name, PyObject *value, ig_onnx_attr *out) {
   *out = (ig_onnx_attr){.name = name};
   if (PyFloat_Check(value)) {
@@ -100,9 +115,12 @@ static bool take_attr(ig_onnx *x, const char *name, PyObject *value, ig_onnx_att
     *out = ig_onnx_string(name, text ? ig_onnx_keep(x, text) : "");
   } else if (PyList_Check(value) || PyTuple_Check(value)) {
     return is_text_list(value) ? take_texts(x, value, out) : take_list(x, value, out);
+  } else if (py_is_tensor(value)) {
+    return take_tensor(x, name, py_tensor_of(value), out);
   } else {
-    PyErr_Format(PyExc_TypeError, "attribute '%s': a number, a text or a list of numbers, not %s",
-                 name, Py_TYPE(value)->tp_name);
+    PyErr_Format(PyExc_TypeError,
+                 "attribute '%s': a number, a text, a tensor or a list of numbers, not %s", name,
+                 Py_TYPE(value)->tp_name);
   }
   return !PyErr_Occurred();
 }
@@ -301,7 +319,7 @@ static bool take_weights(PyObject *dict, ig_onnx_options *options) {
   while (all && PyDict_Next(dict, &at, &key, &value)) {
     const char *name = PyUnicode_AsUTF8(key);
     if (name && !py_is_tensor(value)) PyErr_Format(PyExc_TypeError, "'%s' is no tensor", name);
-    if (PyErr_Occurred()) return false;
+    if (PyErr_Occurred() || !py_settled(value)) return false;
     all[options->nweights++] = (ig_weight){.name = name, .tensor = py_tensor_of(value)};
   }
   return all != NULL;
@@ -380,25 +398,12 @@ static bool take_axes(PyObject *given, ig_onnx_options *options) {
 // write_onnx(path=None, *, opset, external, input_names, output_names, ...) -> bytes, or None when
 // there is a path; dry: only checks whether it can be written
 static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwargs) {
-  static char *keys[] = {"path",
-                         "opset",
-                         "external",
-                         "input_names",
-                         "output_names",
-                         "functions",
-                         "weights_as_inputs",
-                         "initializers_as_inputs",
-                         "metadata",
-                         "node_names",
-                         "folding",
-                         "user_outputs",
-                         "dry",
-                         "translations",
-                         "weights",
-                         "opsets",
-                         "axes",
-                         "torchscript",
-                         NULL};
+  static char *keys[] = {
+      "path",         "opset",        "external",          "input_names",
+      "output_names", "functions",    "weights_as_inputs", "initializers_as_inputs",
+      "metadata",     "node_names",   "folding",           "user_outputs",
+      "dry",          "translations", "weights",           "opsets",
+      "axes",         "torchscript",  "training",          NULL};
   const char *path = NULL;
   const char *external = "auto";
   PyObject *inputs = Py_None;
@@ -417,10 +422,11 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
   PyObject *opsets = Py_None;
   PyObject *axes = Py_None;
   int torchscript = 0;
+  int training = 0;
   if (!PyArg_ParseTupleAndKeywords(
-          args, kwargs, "|z$isOOppppppppOOOOp:write_onnx", keys, &path, &options.opset, &external,
+          args, kwargs, "|z$isOOppppppppOOOOpp:write_onnx", keys, &path, &options.opset, &external,
           &inputs, &outputs, &functions, &as_inputs, &defaults, &metadata, &names, &folding,
-          &user_outputs, &dry, &translations, &weights, &opsets, &axes, &torchscript)) {
+          &user_outputs, &dry, &translations, &weights, &opsets, &axes, &torchscript, &training)) {
     return NULL;
   }
   options.functions = functions;
@@ -431,6 +437,7 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
   options.no_folding = !folding;
   options.user_outputs = user_outputs;
   options.torchscript = torchscript;
+  options.training = training;
   PyObject *keep[2] = {NULL, NULL};
   PyObject *out = NULL;
   if (PyDict_Check(translations)) {

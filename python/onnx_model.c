@@ -123,11 +123,13 @@ static ig_rd_value *take_tuple(ig_rd *r, PyObject *o) {
     PyErr_SetString(PyExc_TypeError, "expected (element type, Tensor of the type that carries it)");
     return NULL;
   }
+  if (!py_settled(t)) return NULL;
   return ig_rd_of_tensor(r, py_tensor_of(t), (int)elem);
 }
 
 static ig_rd_value *take_value(ig_rd *r, PyObject *o) {
   if (o == Py_None) return ig_rd_of_items(r, IG_RD_OPTIONAL, NULL, 0);
+  if (!py_settled(o)) return NULL;
   if (py_is_tensor(o)) return ig_rd_of_tensor(r, py_tensor_of(o), 0);
   if (PyList_Check(o)) return take_list(r, o);
   if (PyTuple_Check(o)) return take_tuple(r, o);

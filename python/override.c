@@ -3,6 +3,8 @@
 //
 // Exact tensors cost nothing: the check is made only after the first object of an overriding class
 // exists. A class switches it off by assigning _disabled_torch_function_impl, as Parameter does.
+#include <string.h>
+
 #include "py.h"
 
 static PyObject *attribute;  // "__torch_function__"
@@ -93,11 +95,17 @@ static void refuse_foreign(PyObject *func, PyObject *o) {
   PyObject *name = PyObject_GetAttrString(func, "__name__");
   PyErr_Clear();
   bool known = module && PyUnicode_Check(module);
-  PyErr_Format(PyExc_TypeError,
-               "%S(): found an argument of class %S%s%s, which belongs to another library and does "
-               "not implement the call, expected a tensor of Ingot: convert it first, by "
-               "from_dlpack(x) or from_numpy(x.numpy())",
-               name ? name : func, known ? module : Py_None, known ? "." : "", type->tp_name);
+  // The names of PyTorch's classes are those of ours: the message says which of the two it is.
+  const char *text = known ? PyUnicode_AsUTF8(module) : NULL;
+  bool real = text && (strcmp(text, "torch") == 0 || strncmp(text, "torch.", 6) == 0);
+  PyErr_Clear();
+  const char *whose = real ? "the real torch" : "another library";
+  const char *how = real ? "ingot.from_torch(x)" : "from_dlpack(x) or from_numpy(x.numpy())";
+  PyErr_Format(
+      PyExc_TypeError,
+      "%S(): found an argument of class %S%s%s, which belongs to %s and does not implement "
+      "the call, expected a tensor of Ingot: convert it first, by %s",
+      name ? name : func, known ? module : Py_None, known ? "." : "", type->tp_name, whose, how);
   Py_XDECREF(module);
   Py_XDECREF(name);
 }

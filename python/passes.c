@@ -4,6 +4,7 @@
 
 #include "capture/dims.h"
 #include "fx.h"
+#include "ingot/aten.h"
 #include "ingot/pass.h"
 #include "pass/calls.h"
 #include "py.h"
@@ -111,7 +112,8 @@ static PyObject *tree_list(const ig_module_tree *t) {
     PyObject *graph = py_from_graph(at[i].graph);
     PyObject *objects = graph ? objects_of(at[i].graph) : NULL;
     PyObject *item =
-        objects ? Py_BuildValue("(ssOO)", at[i].path, at[i].module, graph, objects) : NULL;
+        objects ? Py_BuildValue("(ssOOz)", at[i].path, at[i].module, graph, objects, at[i].same_as)
+                : NULL;
     Py_XDECREF(graph);
     Py_XDECREF(objects);
     if (!item) Py_CLEAR(list);
@@ -121,7 +123,8 @@ static PyObject *tree_list(const ig_module_tree *t) {
 }
 
 // unflatten(signatures, (unflatten, name), (flatten, name)) -> [(path, path of the module, Graph,
-// [(attribute, object)])], the root first. See take_signature and ig_tree_functions.
+// [(attribute, object)], earlier path of the same module or None)], the root first. See
+// take_signature and ig_tree_functions.
 static PyObject *pass_unflatten(PyObject *o, PyObject *args) {
   PyObject *rows = NULL;
   ig_tree_functions host;
@@ -167,14 +170,14 @@ static const char *target_of(PyObject *o) {
 }
 
 static bool take_preserve(table *t, PyObject *given) {
-  PyObject *list = PySequence_Fast(given, "_preserve_ops must be a sequence of operators");
+  PyObject *list = py_items(given, "_preserve_ops must be a sequence of operators");
   if (!list) return false;
-  Py_ssize_t n = PySequence_Fast_GET_SIZE(list);
+  Py_ssize_t n = PyTuple_GET_SIZE(list);
   t->preserve = PyMem_Calloc((size_t)n + 1, sizeof *t->preserve);
   bool ok = t->preserve != NULL;
   if (!ok) PyErr_NoMemory();
   for (Py_ssize_t i = 0; ok && i < n; i++) {
-    t->preserve[i] = target_of(PySequence_Fast_GET_ITEM(list, i));
+    t->preserve[i] = target_of(PyTuple_GET_ITEM(list, i));
     ok = t->preserve[i] != NULL;
   }
   Py_DECREF(list);
@@ -240,13 +243,16 @@ static bool take_result(ig_ctx *c, PyObject *o, ig_value *out) {
     return out->kind == IG_KIND_TENSOR;
   }
   if (PyTuple_Check(o) || PyList_Check(o)) {
-    Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
-    ig_value *items = ig_scope_array(c, (size_t)n, sizeof *items);
-    for (Py_ssize_t i = 0; items && i < n; i++) {
-      if (!take_result(c, PySequence_Fast_GET_ITEM(o, i), &items[i])) return false;
+    PyObject *all = py_items(o, "");
+    Py_ssize_t n = all ? PyTuple_GET_SIZE(all) : 0;
+    ig_value *items = all ? ig_scope_array(c, (size_t)n, sizeof *items) : NULL;
+    bool ok = items != NULL;
+    for (Py_ssize_t i = 0; ok && i < n; i++) {
+      ok = take_result(c, PyTuple_GET_ITEM(all, i), &items[i]);
     }
+    Py_XDECREF(all);
     *out = ig_of_list(items, (size_t)n);
-    return items != NULL;
+    return ok;
   }
   ig_match taken = py_to_number(o, out);
   if (taken == IG_MATCH_OTHER) {
@@ -266,10 +272,13 @@ static bool take_results(ig_ctx *c, const ig_op *op, PyObject *answer, ig_value 
     PyErr_Format(PyExc_TypeError, "the decomposition of %s must return %zu values", op->target, n);
     return false;
   }
-  for (size_t i = 0; i < n; i++) {
-    if (!take_result(c, PySequence_Fast_GET_ITEM(answer, (Py_ssize_t)i), &outs[i])) return false;
+  PyObject *all = py_items(answer, "");
+  bool ok = all != NULL;
+  for (size_t i = 0; ok && i < n; i++) {
+    ok = take_result(c, PyTuple_GET_ITEM(all, (Py_ssize_t)i), &outs[i]);
   }
-  return true;
+  Py_XDECREF(all);
+  return ok;
 }
 
 static bool replace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs, void *user) {
@@ -322,6 +331,39 @@ static PyObject *pass_decompose(PyObject *o, PyObject *args, PyObject *kwargs) {
   bool ok =
       (!preserve || take_preserve(&t, preserve)) && (given == Py_None || take_table(&t, given));
   if (ok) out = run(o, core && given == Py_None, once != 0, &t);
+  table_free(&t);
+  return out;
+}
+
+// The calls that PyTorch would trace again stay as they are.
+static bool keep_detach(const ig_op *op, const ig_value *args, void *user) {
+  (void)args;
+  (void)user;
+  return op->number == IG_ID_DETACH || op->number == IG_ID_LIFT_FRESH_COPY;
+}
+
+// decompose_graph(graph, table) -> Graph: a functional graph with the calls of the table replaced.
+static PyObject *decompose_graph(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *graph = NULL;
+  PyObject *given = NULL;
+  if (!PyArg_ParseTuple(args, "OO:decompose_graph", &graph, &given)) return NULL;
+  ig_graph *g = py_graph_of(graph);
+  table t = {0};
+  PyObject *out = NULL;
+  ig_ctx *c = py_ctx();
+  if (g && py_fx_sync(c, g) && take_table(&t, given)) {
+    ig_decompose_args a = {
+        .level = IG_DECOMPOSE_COMPOSITE, .also = t.also, .keep = keep_detach, .user = &t};
+    if (PyDict_GET_SIZE(t.functions)) a.replace = replace;
+    ig_graph *lower = NULL;
+    if (ig_graph_decompose(c, g, &a, &lower) == IG_OK) {
+      out = py_from_graph(lower);
+      ig_graph_free(lower);
+    } else {
+      (void)py_raise(c);
+    }
+  }
   table_free(&t);
   return out;
 }
@@ -382,6 +424,8 @@ static PyObject *decomposition_table(PyObject *module, PyObject *core) {
 }
 
 static PyMethodDef functions[] = {
+    {"decompose_graph", decompose_graph, METH_VARARGS,
+     "A graph with operators replaced by their decompositions."},
     {"decomposition_table", decomposition_table, METH_O,
      "Operators with a built-in decomposition: those of the default table, or all."},
     {NULL, NULL, 0, NULL},

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "fx.h"
 #include "ingot/file.h"
 #include "ir/program.h"
 #include "pt2/schema.h"
@@ -258,7 +259,7 @@ static bool read_weights(ig_ctx *c, PyObject *dict, ig_pt2_weights *out) {
     ig_pt2_weight *w = &out->at[out->n];
     *w = (ig_pt2_weight){.name = PyUnicode_AsUTF8(key)};
     if (py_is_tensor(value)) w->tensor = py_tensor_of(value);
-    if (!w->name) return false;
+    if (!w->name || !py_settled(value)) return false;
   }
   return out->at != NULL;
 }
@@ -394,6 +395,7 @@ static bool read_state(ig_ctx *c, PyObject *list, ig_signature *out) {
     int k = find_kind(kinds, PY_COUNT(kinds), kind);
     if (k < 0) return false;
     at[i].kind = (ig_state_kind)k;
+    if (!py_settled(tensor)) return false;
     at[i].tensor = py_tensor_of(tensor);
   }
   out->state = at;
@@ -401,19 +403,23 @@ static bool read_state(ig_ctx *c, PyObject *list, ig_signature *out) {
   return at != NULL;
 }
 
-// pt2_resign(program, [(kind, name, target, persistent, class)], [(kind, target)],
-//            [(kind, name, tensor)]) -> Program
+// pt2_resign(program or None, [(kind, name, target, persistent, class)], [(kind, target)],
+//            [(kind, name, tensor)], graph or None) -> Program
 static PyObject *pt2_resign(PyObject *module, PyObject *args) {
   (void)module;
   PyObject *program = NULL;
   PyObject *inputs = NULL;
   PyObject *outputs = NULL;
   PyObject *state = NULL;
-  if (!PyArg_ParseTuple(args, "OO!O!O!:pt2_resign", &program, &PyList_Type, &inputs, &PyList_Type,
-                        &outputs, &PyList_Type, &state)) {
+  PyObject *graph = Py_None;
+  if (!PyArg_ParseTuple(args, "OO!O!O!|O:pt2_resign", &program, &PyList_Type, &inputs, &PyList_Type,
+                        &outputs, &PyList_Type, &state, &graph)) {
     return NULL;
   }
-  if (!py_is_program(program)) return NULL;
+  if ((program != Py_None || graph == Py_None) && !py_is_program(program)) return NULL;
+  ig_program *from = program == Py_None ? NULL : py_program_of(program);
+  ig_graph *g = graph == Py_None ? (ig_graph *)ig_program_graph(from) : py_graph_of(graph);
+  if (!g) return NULL;
   ig_ctx *c = py_ctx();
   ig_signature sig = {0};
   ig_program *p = NULL;
@@ -421,7 +427,7 @@ static PyObject *pt2_resign(PyObject *module, PyObject *args) {
   ig_scope s = ig_scope_open(c);
   bool ok =
       read_inputs(c, inputs, &sig) && read_outputs(c, outputs, &sig) && read_state(c, state, &sig);
-  if (ok) st = ig_program_resign(c, py_program_of(program), &sig, &p);
+  if (ok) st = ig_program_resign(c, from, g, &sig, &p);
   ig_scope_close(c, s);
   return ok ? py_program_wrap(c, st, p) : py_done(c, NULL);
 }

@@ -84,12 +84,14 @@ extern PyTypeObject py_dtype_type;
 extern PyTypeObject py_device_type;
 extern PyTypeObject py_layout_type;
 extern PyTypeObject py_memory_format_type;
+extern PyTypeObject py_qscheme_type;
 extern PyTypeObject py_size_type;
 
 PyObject *py_from_dtype(ig_dtype d);
 PyObject *py_from_device(ig_device d);
 PyObject *py_from_layout(ig_layout v);
 PyObject *py_from_memory_format(ig_memory_format v);
+PyObject *py_from_qscheme(int v);  // ig_quant_scheme
 // A torch.Size of n integers.
 PyObject *py_size_make(const ig_int *at, int n);
 // Text or object; 1: converted, 0: neither, -1: invalid text (exception set).
@@ -100,6 +102,16 @@ bool py_device_ready(ig_ctx *c, const ig_tensor *t, ig_device d);
 bool py_to_dtype(PyObject *o,
                  ig_dtype *out);  // torch.dtype, float, int, bool, complex; no exception
 int py_add_dtypes(PyObject *m);
+
+// ---- native.c: quantizers, and objects of the library's own classes ----
+
+extern PyTypeObject py_native_type;
+PyObject *py_from_native(ig_native *o);                       // a new object that retains o
+ig_native *py_native_of(PyObject *o);                         // NULL: something else; no exception
+PyObject *py_quantizer_parts(ig_ctx *c, const ig_tensor *t);  // what py_to_quantizer takes
+// NULL and an exception: not the parts of a quantizer. The innermost scope owns the result.
+struct ig_quantizer *py_to_quantizer(ig_ctx *c, PyObject *parts);
+int py_add_native(PyObject *m);
 
 // ---- symint.c ----
 
@@ -176,6 +188,9 @@ ig_match py_to_listed_int(py_room *room, PyObject *o, ig_int *out);  // one of s
 // A list or tuple of integers; what: for the message, "zeros(): argument 'size'".
 ig_match py_to_ints(py_room *room, PyObject *o, const char *what, ig_value *v);
 const char *py_type_name(PyObject *o);  // its name in PyTorch's messages
+// The elements of a sequence as a tuple, a new reference: converting one may run Python code, which
+// may change a list. NULL: TypeError with this message.
+PyObject *py_items(PyObject *o, const char *message);
 
 // ---- call.c: the binder ----
 
@@ -413,6 +428,27 @@ extern PyMethodDef py_trace_functions[];
 bool py_plain_value(PyObject *o, ig_value *v);
 bool py_values_of(ig_ctx *c, PyObject *tuple, ig_value **out, size_t *n);
 extern PyMethodDef py_capture_functions[];
+extern PyMethodDef py_compile_functions[];  // compile.c
+// Calls fn and tells `cache` of calls that a graph cannot have; alone: the function is one that is
+// not compiled (watch.c).
+PyObject *py_watch_call(PyObject *cache, bool whole, bool *alone, PyObject *fn, PyObject *args,
+                        PyObject *kwargs);
+extern PyMethodDef py_batch_functions[];  // batch.c
+int py_add_compile(PyObject *m);
+struct ig_defer;
+PyObject *py_tracked_size(ig_ctx *c, const ig_tensor *t, int dim);  // tracked.c: an int
+ig_int py_tracked_int(PyObject *o, int64_t value);  // a number that an operator takes
+void py_tracked_end(struct ig_defer *d);
+int py_add_tracked(PyObject *m);
+// The tensor has its elements and its history: what torch.compile has recorded is computed first.
+// False: exception set. True for other objects.
+bool py_settled(PyObject *o);
+bool py_ready(ig_ctx *c, const ig_tensor *t);   // the same for a tensor
+bool py_read(ig_ctx *c, const ig_tensor *t);    // the same, because its elements are read
+bool py_expose(ig_ctx *c, const ig_tensor *t);  // the same, and its memory is given away
+extern _Thread_local bool py_branching;         // the elements decide a branch
+bool py_settle_all(ig_ctx *c);                  // Everything that this thread has recorded.
+bool py_settle_random(ig_ctx *c);               // The same if some of it draws random numbers.
 int py_add_graph(PyObject *m);
 int py_add_passes(PyObject *m);  // after py_add_graph: methods of Program
 int py_add_onnx(PyObject *m);    // the same

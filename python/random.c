@@ -72,12 +72,13 @@ static bool to_seed(PyObject *o, uint64_t *out) {
 
 static PyObject *manual_seed(PyObject *o, PyObject *seed) {
   uint64_t s = 0;
-  if (!to_seed(seed, &s)) return NULL;
+  if (!to_seed(seed, &s) || !py_settle_random(py_ctx())) return NULL;
   ig_generator_seed(generator_of(o), s);
   return Py_NewRef(o);
 }
 static PyObject *seed(PyObject *o, PyObject *unused) {
   (void)unused;
+  if (!py_settle_random(py_ctx())) return NULL;
   return PyLong_FromUnsignedLongLong(ig_generator_seed_any(generator_of(o)));
 }
 static PyObject *initial_seed(PyObject *o, PyObject *unused) {
@@ -87,6 +88,7 @@ static PyObject *initial_seed(PyObject *o, PyObject *unused) {
 static PyObject *get_state(PyObject *o, PyObject *unused) {
   (void)unused;
   ig_ctx *c = py_ctx();
+  if (!py_settle_random(c)) return NULL;
   int64_t n = IG_RANDOM_STATE_BYTES;
   ig_scope s = ig_scope_open(c);
   ig_tensor *t = ig_tensor_empty(c, IG_U8, &n, 1);
@@ -97,6 +99,7 @@ static PyObject *get_state(PyObject *o, PyObject *unused) {
 }
 static PyObject *set_state(PyObject *o, PyObject *state) {
   ig_ctx *c = py_ctx();
+  if (!py_settle_random(c)) return NULL;
   const ig_tensor *t = py_is_tensor(state) ? py_tensor_of(state) : NULL;
   if (!t || t->dtype != IG_U8 || ig_is_fake(t) || !ig_tensor_is_dense(t)) {
     PyErr_SetString(PyExc_TypeError, "expected a torch.ByteTensor, but got another state");
@@ -109,6 +112,7 @@ static PyObject *set_state(PyObject *o, PyObject *state) {
 static PyObject *clone_state(PyObject *o, PyObject *unused) {
   (void)unused;
   ig_ctx *c = py_ctx();
+  if (!py_settle_random(c)) return NULL;
   ig_generator *g = ig_generator_copy(c, generator_of(o));
   if (!g) return py_ok(c) ? PyErr_NoMemory() : NULL;
   py_generator *copy = (py_generator *)py_generator_type.tp_alloc(&py_generator_type, 0);

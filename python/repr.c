@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "ingot/aten.h"
 #include "ingot/grad.h"
 #include "py.h"
 #include "tensor/number.h"
+#include "tensor/quantizer.h"
 
 static struct {
   int precision;
@@ -286,6 +288,46 @@ static void size_suffix(ig_ctx *c, suffixes *x, const ig_tensor *t) {
   ig_str_free(&s);
 }
 
+static void text_suffix(ig_ctx *c, suffixes *x, const char *name, PyObject *text) {
+  ig_str s = ig_str_make(c->alloc);
+  const char *utf8 = text ? PyUnicode_AsUTF8(text) : NULL;
+  if (utf8) ig_str_add(&s, "%s=%s", name, utf8);
+  if (s.at) add_suffix(x, s.at);
+  ig_str_free(&s);
+  PyErr_Clear();
+  Py_XDECREF(text);
+}
+
+static PyObject *tensor_text(ig_ctx *c, ig_tensor *t) {
+  PyObject *o = py_from_tensor(c, t);
+  PyObject *text = o ? py_tensor_repr(o) : NULL;
+  Py_XDECREF(o);
+  return text;
+}
+
+static void quantizer_suffixes(ig_ctx *c, suffixes *x, const ig_tensor *t) {
+  const ig_quantizer *q = t->quantizer;
+  char text[80];
+  size_suffix(c, x, t);
+  (void)snprintf(text, sizeof text, "dtype=torch.%s", ig_dtype_text(t->dtype));
+  add_suffix(x, text);
+  (void)snprintf(text, sizeof text, "quantization_scheme=torch.%s",
+                 ig_quant_scheme_text(q->scheme));
+  add_suffix(x, text);
+  if (!ig_quantizer_is_uniform(q)) {
+    text_suffix(c, x, "scale", tensor_text(c, q->scales));
+    text_suffix(c, x, "zero_point", tensor_text(c, q->zero_points));
+    (void)snprintf(text, sizeof text, "axis=%d", q->axis);
+    add_suffix(x, text);
+    return;
+  }
+  PyObject *scale = PyFloat_FromDouble(q->scale);
+  text_suffix(c, x, "scale", scale ? PyObject_Repr(scale) : NULL);
+  Py_XDECREF(scale);
+  (void)snprintf(text, sizeof text, "zero_point=%lld", (long long)q->zero_point);
+  add_suffix(x, text);
+}
+
 static void add_suffixes(ig_ctx *c, suffixes *x, ig_tensor *t) {
   char text[256];
   ig_dtype def = ig_ctx_default_dtype(c);
@@ -330,22 +372,42 @@ static const char *class_name(PyObject *self) {
 }
 
 PyObject *py_tensor_repr(PyObject *self) {
+  if (!py_read(py_ctx(), py_tensor_of(self))) return NULL;
   ig_ctx *c = py_ctx();
   ig_tensor *t = py_tensor_of(self);
   ig_str s = ig_str_make(c->alloc);
   const char *name = class_name(self);
   size_t indent = strlen(name) + 1;
   ig_str_add(&s, "%s(", name);
+  ig_scope scope = ig_scope_open(c);
+  const ig_tensor *shown = t;
+  if (t->quantizer && !ig_is_fake(t)) {
+    // What is printed is data, also in a fake mode or a capture.
+    enum { OFF = IG_MODE_CAPTURE | IG_MODE_REWRITE | IG_MODE_SYM | IG_MODE_FAKE | IG_MODE_NO_GRAD };
+    ig_mode_scope off = ig_mode_push(c, &(ig_mode_change){OFF, {.no_grad = true}});
+    shown = ig_dequantize_self(c, t);
+    ig_mode_pop(c, &off);
+  }
+  if (!shown) {
+    ig_scope_close(c, scope);
+    ig_str_free(&s);
+    return py_raise(c);
+  }
   if (ig_is_fake(t)) {
     ig_str_add(&s, "...");
   } else {
-    contents(&s, t, indent);
+    contents(&s, shown, indent);
   }
+  ig_scope_close(c, scope);
   const char *newline = s.at ? strrchr(s.at, '\n') : NULL;
   // PyTorch's count: without a newline, the length of the text plus two.
   size_t line = newline ? s.n - (size_t)(newline - s.at) + 1 : s.n + 2;
   suffixes x = {&s, indent, line};
-  add_suffixes(c, &x, t);
+  if (t->quantizer) {
+    quantizer_suffixes(c, &x, t);
+  } else {
+    add_suffixes(c, &x, t);
+  }
   ig_str_add(&s, ")");
   PyObject *out = s.failed ? PyErr_NoMemory() : PyUnicode_FromStringAndSize(s.at, (Py_ssize_t)s.n);
   ig_str_free(&s);

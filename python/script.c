@@ -7,6 +7,7 @@
 
 #include "script/check.h"
 #include "script/code_print.h"
+#include "script/marks.h"
 #include "script/operator.h"
 #include "script_value.h"
 
@@ -106,13 +107,17 @@ static const ig_source *source_of(ig_sunit *u, const text_args *a) {
     PyErr_NoMemory();
     return NULL;
   }
-  *s = (ig_source){text, (size_t)a->n, file, (size_t)a->first_line, (size_t)a->indent};
+  *s = (ig_source){.text = text,
+                   .n = (size_t)a->n,
+                   .file = file,
+                   .first_line = (size_t)a->first_line,
+                   .indent = (size_t)a->indent};
   return s;
 }
 
-static const ig_tree *def_of(ig_ctx *c, ig_sunit *u, const text_args *a) {
+static ig_tree *def_of(ig_ctx *c, ig_sunit *u, const text_args *a) {
   const ig_source *source = source_of(u, a);
-  const ig_tree *block = source ? ig_tree_parse(c, &u->arena, source) : NULL;
+  ig_tree *block = source ? ig_tree_parse(c, &u->arena, source) : NULL;
   if (source && !block) (void)py_script_raise(c);
   if (!block) return NULL;
   bool async = strncmp(source->text, "async", 5) == 0;
@@ -164,6 +169,18 @@ static bool check_untyped(ig_ctx *c, const ig_sfunction *f, const ig_tree *def) 
   return true;
 }
 
+// Of the signature only the types; the whole of it is marked up to its end.
+static void mark_def(ig_tree *def) {
+  for (size_t i = 0; i < def->at[0]->n; i++) {
+    ig_tree *param = def->at[0]->at[i];
+    for (size_t j = 0; j < param->n; j++) {
+      if (param->at[j]) ig_tree_mark(param->at[j]);
+    }
+  }
+  if (def->at[1]) ig_tree_mark(def->at[1]);
+  ig_tree_mark(def->at[2]);
+}
+
 static PyObject *declare(PyObject *module, PyObject *args) {
   (void)module;
   text_args a;
@@ -173,10 +190,11 @@ static PyObject *declare(PyObject *module, PyObject *args) {
   }
   ig_ctx *c = py_ctx();
   ig_sunit *u = py_unit();
-  const ig_tree *def = u ? def_of(c, u, &a) : NULL;
+  ig_tree *def = u ? def_of(c, u, &a) : NULL;
   if (!def) return NULL;
   ig_srefusal what = IG_SREFUSAL_NONE;
   if (ig_script_check(c, def, &what) != IG_OK) return raise_refusal(c, what);
+  mark_def(def);
   const ig_sfront *front = check_defaults(c, a.front, def) ? front_of(u, a.front) : NULL;
   if (!front) return NULL;
   ig_sclass *owner = a.owner == Py_None ? NULL : ((py_sclass *)a.owner)->k;
@@ -295,8 +313,21 @@ static PyObject *get_inlined(PyObject *o, void *unused) {
   return py_script_raise(c);
 }
 
-static PyObject *get_code(PyObject *o, void *unused) {
-  (void)unused;
+// {"c0": value}: what a text calls CONSTANTS.c0.
+static PyObject *constants_of(ig_ctx *c, const ig_sprint_refs *refs) {
+  PyObject *all = PyDict_New();
+  for (size_t i = 0; all && i < refs->constants.n; i++) {
+    char name[24];
+    (void)snprintf(name, sizeof name, "c%zu", i);
+    PyObject *value = py_from_script(c, refs->constants.at[i]);
+    if (!value || PyDict_SetItemString(all, name, value) != 0) Py_CLEAR(all);
+    Py_XDECREF(value);
+  }
+  return all;
+}
+
+// The text of a function; *constants, unless constants is NULL: those of it, a new reference.
+static PyObject *code_of(PyObject *o, PyObject **constants) {
   if (!ready(o)) return NULL;
   ig_ctx *c = py_ctx();
   ig_sprint_refs refs = ig_sprint_refs_make(c);
@@ -306,32 +337,45 @@ static PyObject *get_code(PyObject *o, void *unused) {
   PyObject *out =
       ok ? PyUnicode_FromStringAndSize(text.text.at ? text.text.at : "", (Py_ssize_t)text.text.n)
          : py_script_raise(c);
+  if (out && constants && !(*constants = constants_of(c, &refs))) Py_CLEAR(out);
   ig_sprint_text_free(&text);
   ig_sprint_refs_free(&refs);
   return out;
 }
 
-static PyObject *get_schema(PyObject *o, void *unused) {
+static PyObject *get_code(PyObject *o, void *unused) {
   (void)unused;
-  if (!ready(o)) return NULL;
-  ig_ctx *c = py_ctx();
-  ig_str s = ig_str_make(c->alloc);
-  bool ok = ig_sfunction_print_schema(&s, function_of(o)) && s.at;
-  PyObject *out = ok ? PyUnicode_FromString(s.at) : PyErr_NoMemory();
-  ig_str_free(&s);
+  return code_of(o, NULL);
+}
+
+static PyObject *call_signature(const char *function, PyObject *args) {
+  PyObject *module = args ? PyImport_ImportModule("ingot.jit._signature") : NULL;
+  PyObject *callee = module ? PyObject_GetAttrString(module, function) : NULL;
+  PyObject *out = callee ? PyObject_CallObject(callee, args) : NULL;
+  Py_XDECREF(callee);
+  Py_XDECREF(module);
+  Py_XDECREF(args);
   return out;
 }
 
-// (name, keyword only, has a default, default) per parameter that a caller gives.
-static PyObject *parameters_of(PyObject *o) {
+static PyObject *get_code_with_constants(PyObject *o, void *unused) {
+  (void)unused;
+  PyObject *constants = NULL;
+  PyObject *text = code_of(o, &constants);
+  return text ? call_signature("code_with_constants", Py_BuildValue("(NN)", text, constants))
+              : NULL;
+}
+
+// (name, keyword only, has a default, default, type) per parameter from one on.
+static PyObject *parameters_of(PyObject *o, size_t first) {
   const ig_sfunction *f = function_of(o);
-  size_t hidden = ((py_sfunction *)o)->self ? 1 : 0;
   PyObject *list = PyList_New(0);
-  for (size_t i = hidden; list && i < f->n_params; i++) {
+  for (size_t i = first; list && i < f->n_params; i++) {
     const ig_sparam *p = &f->params[i];
     PyObject *def = p->has_default ? py_from_script(py_ctx(), p->def) : Py_NewRef(Py_None);
-    PyObject *row = def ? Py_BuildValue("(sOON)", p->name, p->keyword_only ? Py_True : Py_False,
-                                        p->has_default ? Py_True : Py_False, def)
+    PyObject *row = def ? Py_BuildValue("(sOONN)", p->name, p->keyword_only ? Py_True : Py_False,
+                                        p->has_default ? Py_True : Py_False, def,
+                                        py_from_stype(f->unit, p->type))
                         : NULL;
     if (!row || PyList_Append(list, row) != 0) Py_CLEAR(list);
     Py_XDECREF(row);
@@ -339,21 +383,64 @@ static PyObject *parameters_of(PyObject *o) {
   return list;
 }
 
+static PyObject *get_schema(PyObject *o, void *unused) {
+  (void)unused;
+  if (!ready(o)) return NULL;
+  const ig_sfunction *f = function_of(o);
+  ig_str s = ig_str_make(py_ctx()->alloc);
+  bool ok = ig_sfunction_print_schema(&s, f) && s.at;
+  if (!ok) PyErr_NoMemory();
+  PyObject *parameters = ok ? parameters_of(o, 0) : NULL;
+  PyObject *result =
+      parameters ? (f->result ? py_from_stype(f->unit, f->result) : Py_NewRef(Py_None)) : NULL;
+  PyObject *args = result ? Py_BuildValue("(ssNN)", s.at, f->name, parameters, result) : NULL;
+  if (!result) Py_XDECREF(parameters);
+  ig_str_free(&s);
+  return args ? call_signature("FunctionSchema", args) : NULL;
+}
+
 static PyObject *get_signature(PyObject *o, void *unused) {
   (void)unused;
-  PyObject *module = PyImport_ImportModule("ingot.jit._signature");
-  PyObject *parameters = module ? parameters_of(o) : NULL;
-  PyObject *out = parameters ? PyObject_CallMethod(module, "signature_of", "O", parameters) : NULL;
-  Py_XDECREF(parameters);
-  Py_XDECREF(module);
-  return out;
+  PyObject *parameters = parameters_of(o, ((py_sfunction *)o)->self ? 1 : 0);  // without self
+  return parameters ? call_signature("signature_of", Py_BuildValue("(N)", parameters)) : NULL;
 }
 
 static PyObject *function_call(PyObject *o, PyObject *args, PyObject *options) {
   return py_script_call(function_of(o), ((py_sfunction *)o)->self, args, options);
 }
 
+static PyObject *call_archive(PyObject *o, const char *name, PyObject *args, PyObject *options) {
+  PyObject *home = PyImport_ImportModule("ingot.jit._archive");
+  PyObject *fn = home ? PyObject_GetAttrString(home, name) : NULL;
+  PyObject *self = fn ? PyTuple_Pack(1, o) : NULL;
+  PyObject *all = self ? PySequence_Concat(self, args) : NULL;
+  PyObject *out = all ? PyObject_Call(fn, all, options) : NULL;
+  Py_XDECREF(all);
+  Py_XDECREF(self);
+  Py_XDECREF(fn);
+  Py_XDECREF(home);
+  return out;
+}
+static PyObject *save(PyObject *o, PyObject *args, PyObject *options) {
+  return call_archive(o, "save", args, options);
+}
+static PyObject *save_to_buffer(PyObject *o, PyObject *args, PyObject *options) {
+  return call_archive(o, "to_bytes", args, options);
+}
+
+static PyObject *graph_for(PyObject *o, PyObject *args, PyObject *options) {
+  PyObject *result = function_call(o, args, options);
+  Py_XDECREF(result);
+  return result ? PyObject_GetAttrString(o, "inlined_graph") : NULL;
+}
+
 static PyMethodDef function_methods[] = {
+    {"save", (PyCFunction)(void (*)(void))save, METH_VARARGS | METH_KEYWORDS,
+     "Writes an archive: save(file, _extra_files={})."},
+    {"save_to_buffer", (PyCFunction)(void (*)(void))save_to_buffer, METH_VARARGS | METH_KEYWORDS,
+     "The bytes of an archive."},
+    {"graph_for", (PyCFunction)(void (*)(void))graph_for, METH_VARARGS | METH_KEYWORDS,
+     "Calls the function; the graph that ran, with all calls inlined."},
     {"_ensure", ensure, METH_NOARGS, "Compiles the body if that was not done yet."},
     {NULL},
 };
@@ -365,6 +452,7 @@ static PyGetSetDef function_getset[] = {
     {"inlined_graph", get_inlined, NULL, NULL, NULL},
     {"code", get_code, NULL, NULL, NULL},
     {"schema", get_schema, NULL, NULL, NULL},
+    {"code_with_constants", get_code_with_constants, NULL, NULL, NULL},
     {"__signature__", get_signature, NULL, NULL, NULL},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {NULL},
@@ -447,6 +535,7 @@ static PyObject *infer(PyObject *module, PyObject *value) {
 static PyMethodDef functions[] = {
     {"_script_infer", infer, METH_O, "The type of a value."},
     {"_script_declare", declare, METH_VARARGS, "A function or method from its text."},
+    {"_script_source", py_script_source, METH_VARARGS, "The text of a function in its file."},
     {"_script_define", define, METH_VARARGS, "All functions of a text."},
     {"_script_mangle", mangle, METH_O, "A name like this that is not taken."},
     {"_script_has_name", has_name, METH_O, "Whether a function or type has this name."},

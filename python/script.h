@@ -29,6 +29,11 @@ typedef struct py_sobject {
 } py_sobject;
 
 extern PyTypeObject py_sfunction_type;
+
+// (lines of a file, index of a function's first one) -> (its text without decorators and without
+// the indentation around it, number of the text's first line, indentation); None: no definition is
+// there.
+PyObject *py_script_source(PyObject *module, PyObject *args);
 extern PyTypeObject py_sobject_type;
 extern PyTypeObject py_smodule_type;
 extern PyTypeObject py_sclass_type;
@@ -50,6 +55,12 @@ PyObject *py_script_raise(ig_ctx *c);
 // script_call.c: runs a function. self: the object of a method; NULL: none.
 PyObject *py_script_call(ig_sfunction *f, PyObject *self, PyObject *args, PyObject *options);
 PyObject *py_script_set_host(PyObject *module, PyObject *args);
+PyObject *py_script_set_refusal(PyObject *module, PyObject *args);
+// A function that calls the Python object with n tensors. NULL after an error, which is the
+// context's. scalars: what is printed of its other arguments.
+ig_sfunction *py_script_host_function(ig_sunit *u, const char *name, const char *scalars, size_t n,
+                                      PyObject *callable);
+const ig_stype *py_script_tensors_type(ig_sunit *u, size_t n, bool tuple);  // NULL: out of memory
 // script_object.c: an object of a class or interface as a value. A Python object of a class that
 // scripts know is copied. False: it does not fit, `why` says so, or an exception is set.
 bool py_to_sinstance(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, ig_value *out,

@@ -96,6 +96,35 @@ static ig_ts_extra *extras_of(ig_ctx *c, PyObject *files, size_t *n) {
   return at;
 }
 
+// What no archive can hold is a RuntimeError in PyTorch.
+static PyObject *save_failed(ig_ctx *c) {
+  if (PyErr_Occurred()) return NULL;
+  if (ig_ctx_status(c) != IG_UNSUPPORTED) return py_script_raise(c);
+  PyErr_SetString(PyExc_RuntimeError, ig_ctx_error(c));
+  ig_ctx_clear(c);
+  return NULL;
+}
+
+// _script_save_file(what, path, extra files): the file is replaced when the archive is complete.
+static PyObject *save_file(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *what = NULL;
+  PyObject *files = NULL;
+  const char *path = NULL;
+  if (!PyArg_ParseTuple(args, "OsO!", &what, &path, &PyDict_Type, &files)) return NULL;
+  ig_ctx *c = py_ctx();
+  ig_sobj_instance *root = root_of(c, what);
+  if (!root) return NULL;
+  ig_scope scope = ig_scope_open(c);
+  size_t n = 0;
+  const ig_ts_extra *extras = extras_of(c, files, &n);
+  bool ok = extras && ig_ts_save(c, root, path, extras, n) == IG_OK;
+  ig_scope_close(c, scope);
+  ig_svalue_release(ig_of_sobj(root));
+  if (!ok) return save_failed(c);
+  Py_RETURN_NONE;
+}
+
 // _script_save(what, folder, extra files) -> bytes
 static PyObject *save(PyObject *module, PyObject *args) {
   (void)module;
@@ -118,12 +147,7 @@ static PyObject *save(PyObject *module, PyObject *args) {
   ig_sink_drop(&sink);
   ig_scope_close(c, scope);
   ig_svalue_release(ig_of_sobj(root));
-  if (out || PyErr_Occurred()) return out;
-  // What no archive can hold is a RuntimeError in PyTorch.
-  if (ig_ctx_status(c) != IG_UNSUPPORTED) return py_script_raise(c);
-  PyErr_SetString(PyExc_RuntimeError, ig_ctx_error(c));
-  ig_ctx_clear(c);
-  return NULL;
+  return out ? out : save_failed(c);
 }
 
 // ---- reading
@@ -151,6 +175,7 @@ static PyObject *load(PyObject *module, PyObject *path) {
 
 static PyMethodDef functions[] = {
     {"_script_save", save, METH_VARARGS, "The bytes of an archive."},
+    {"_script_save_file", save_file, METH_VARARGS, "Writes an archive to a file."},
     {"_script_load", load, METH_O, "The module of an archive."},
     {NULL},
 };

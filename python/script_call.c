@@ -171,6 +171,47 @@ static bool host_run(ig_ctx *c, ig_sfunction *f, const ig_value *args, ig_value 
   return ok || py_script_failed(c);
 }
 
+// Tensor, or a tuple of n of them.
+const ig_stype *py_script_tensors_type(ig_sunit *u, size_t n, bool tuple) {
+  const ig_stype *tensor = ig_stype_plain(&u->types, IG_STYPE_TENSOR);
+  if (!tuple) return tensor;
+  const ig_stype **at = ig_arena_array(&u->arena, n + 1, sizeof *at);
+  for (size_t i = 0; at && i < n; i++) at[i] = tensor;
+  return at ? ig_stype_tuple(&u->types, at, n) : NULL;
+}
+
+ig_sfunction *py_script_host_function(ig_sunit *u, const char *name, const char *scalars, size_t n,
+                                      PyObject *callable) {
+  ig_sfunction *f = u ? ig_sunit_add_unnamed(u, name) : NULL;
+  ig_sparam *params = f ? ig_arena_array(&u->arena, n + 1, sizeof *params) : NULL;
+  const char *text = params ? ig_arena_strn(&u->arena, scalars, strlen(scalars)) : NULL;
+  const ig_stype *tensor = text ? ig_stype_plain(&u->types, IG_STYPE_TENSOR) : NULL;
+  if (!tensor) {
+    if (u) (void)ig_fail(u->c, IG_NOMEM, "out of memory");
+    return NULL;
+  }
+  for (size_t i = 0; i < n; i++) params[i] = (ig_sparam){.name = "", .type = tensor};
+  f->params = params;
+  f->n_params = n;
+  f->result = tensor;
+  f->scalars = text;
+  f->host_run = host_run;
+  f->user = Py_NewRef(callable);  // as long as the unit
+  return f;
+}
+
+PyObject *py_script_set_refusal(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *o = NULL;
+  const char *text = NULL;
+  if (!PyArg_ParseTuple(args, "O!s", &py_sfunction_type, &o, &text)) return NULL;
+  ig_sfunction *f = ((py_sfunction *)o)->f;
+  f->refusal = ig_arena_strn(&f->unit->arena, text, strlen(text));
+  if (!f->refusal) return PyErr_NoMemory();
+  if (!f->result) f->result = ig_stype_plain(&f->unit->types, IG_STYPE_TENSOR);
+  return Py_NewRef(o);
+}
+
 PyObject *py_script_set_host(PyObject *module, PyObject *args) {
   (void)module;
   PyObject *o = NULL;

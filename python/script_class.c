@@ -84,6 +84,7 @@ static PyObject *add_hook(PyObject *o, PyObject *args) {
   if (!PyArg_ParseTuple(args, "O!p", &py_sfunction_type, &f, &before)) return NULL;
   ig_sclass *k = class_of(o);
   ig_sfunction *hook = ((py_sfunction *)f)->f;
+  hook->is_hook = true;
   bool ok = before ? ig_vec_push(k->unit->alloc, &k->pre_hooks, hook)
                    : ig_vec_push(k->unit->alloc, &k->hooks, hook);
   if (!ok) return PyErr_NoMemory();

@@ -31,8 +31,16 @@ PyObject *py_from_sinstance(ig_sobj_instance *i) {
   return wrap(i);
 }
 
+enum { FEW = 64 };  // objects that are looked at whenever one is let go
+
 static void object_dealloc(PyObject *o) {
+  ig_sunit *u = ig_sunit_retain(instance_of(o)->cls->unit);
   ig_svalue_release(ig_of_sobj(instance_of(o)));
+  if (u->n_objects < FEW) {
+    ig_sunit_close(u);
+  } else {
+    ig_sunit_release(u);
+  }
   Py_TYPE(o)->tp_free(o);
 }
 
@@ -91,8 +99,11 @@ bool py_to_sinstance(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, ig_
       ig_svalue_retain(ig_of_sobj(i));
       *out = ig_of_sobj(i);
     } else {
-      ig_str_add(why, "Expected an object of type %s, found one of type %s", t->name,
-                 i->cls->type->name);
+      ig_str_add(why,
+                 t->kind == IG_STYPE_INTERFACE
+                     ? "Object of type %s is not compatible with interface %s"
+                     : "Object of type %s is not of type %s",
+                 i->cls->type->name, t->name);
     }
     Py_DECREF(inner);
     return fits;
@@ -225,7 +236,9 @@ static PyObject *names_of_methods(PyObject *o, PyObject *unused) {
   const ig_sclass *k = instance_of(o)->cls;
   PyObject *names = PyList_New(0);
   for (size_t i = 0; names && i < k->methods.n; i++) {
-    PyObject *name = PyUnicode_FromString(k->methods.at[i]->name);
+    const ig_sfunction *f = k->methods.at[i];
+    if (f->host_run || f->refusal || f->is_hook) continue;
+    PyObject *name = PyUnicode_FromString(f->name);
     if (!name || PyList_Append(names, name) < 0) Py_CLEAR(names);
     Py_XDECREF(name);
   }
@@ -353,6 +366,7 @@ PyTypeObject py_smodule_type = {
 
 static PyMethodDef functions[] = {
     {"_script_instance", py_script_instance, METH_O, "A new object of a class."},
+    {"_script_set_refusal", py_script_set_refusal, METH_VARARGS, "Calls only raise."},
     {"_script_set_host", py_script_set_host, METH_VARARGS, "Python runs the function."},
     {NULL},
 };

@@ -7,6 +7,7 @@
 //   ("tuple", [answer, ...])        ("dict", [name, ...], [answer, ...])   ("host", object)
 //   ("exception", "builtins.ValueError")    ("namespace", "aten")
 //   ("method", [name, ...])         of the module that was asked
+//   ("dispatch", (param, position, default), [answer, answer])   the first if the argument is True
 //   ("error", text)                 an error at the place of the name
 //   ("refused", text)               the same as torch.jit.frontend.FrontendError
 #include <string.h>
@@ -29,15 +30,15 @@ static bool no_memory(ig_ctx *c) {
 
 static bool constants_of(ig_sunit *u, PyObject *o, ig_value *out, const ig_stype **type) {
   bool tuple = PyTuple_Check(o);
-  PyObject *items = PySequence_Fast(o, "a list or tuple");
+  PyObject *items = py_items(o, "a list or tuple");
   if (!items) return false;
-  size_t n = (size_t)PySequence_Fast_GET_SIZE(items);
+  size_t n = (size_t)PyTuple_GET_SIZE(items);
   ig_value *at = ig_arena_array(&u->arena, n + 1, sizeof *at);
   const ig_stype **types = ig_arena_array(&u->arena, n + 1, sizeof *types);
   bool ok = at && types;
   if (!ok) PyErr_NoMemory();
   for (size_t i = 0; ok && i < n; i++) {
-    ok = py_script_constant(u, PySequence_Fast_GET_ITEM(items, (Py_ssize_t)i), &at[i], &types[i]);
+    ok = py_script_constant(u, PyTuple_GET_ITEM(items, (Py_ssize_t)i), &at[i], &types[i]);
   }
   Py_DECREF(items);
   if (!ok) return false;
@@ -280,6 +281,21 @@ static bool say_method(const answer *a, ig_sugar *out) {
   return names != NULL;
 }
 
+static bool say_dispatch(const answer *a, ig_sugar *out) {
+  PyObject *name = NULL;
+  Py_ssize_t at = 0;
+  int otherwise = 0;
+  if (!PyArg_ParseTuple(a->data, "Unp", &name, &at, &otherwise)) return py_script_failed(a->c);
+  if (!is_list(a, a->more, NULL)) return false;
+  size_t n = 0;
+  const char *param = text_of(a, name);
+  const ig_sugar *two = param ? several(a, a->more, &n) : NULL;
+  if (!two || n != 2) return false;
+  *out = (ig_sugar){.kind = IG_SUGAR_DISPATCH,
+                    .dispatch = {param, (size_t)at, otherwise != 0, &two[0], &two[1]}};
+  return true;
+}
+
 static bool say_error(const answer *a, ig_sugar *out) {
   (void)out;
   const char *text = text_of(a, a->data);
@@ -315,7 +331,7 @@ bool py_sugar_of(ig_ctx *c, PyObject *said, ig_svalue *self, ig_srange where, ig
       {"class", say_class},         {"constant", say_constant}, {"tuple", say_tuple},
       {"dict", say_dict},           {"host", say_host},         {"exception", say_exception},
       {"namespace", say_namespace}, {"method", say_method},     {"error", say_error},
-      {"refused", say_refused},
+      {"refused", say_refused},     {"dispatch", say_dispatch},
   };
   *out = (ig_sugar){.kind = IG_SUGAR_UNKNOWN};
   if (said == Py_None) return true;

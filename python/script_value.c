@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "op/native.h"
 #include "script.h"
 #include "script/numbers.h"
 #include "tensor/number.h"
@@ -34,7 +35,7 @@ static void add_repr(ig_str *why, PyObject *o, bool str) {
 // The element of a tensor that has one; false without exception: it is none.
 static bool element_of(PyObject *o, ig_value *out) {
   const ig_tensor *t = py_is_tensor(o) ? py_tensor_of(o) : NULL;
-  if (!t || ig_is_fake(t) || ig_tensor_numel(t) != 1) return false;
+  if (!t || !py_settled(o) || ig_is_fake(t) || ig_tensor_numel(t) != 1) return false;
   *out = ig_element_load(ig_tensor_data(t), t->dtype);
   return true;
 }
@@ -47,6 +48,7 @@ static bool to_int(PyObject *o, ig_value *out) {
   ig_value v;
   if (PyFloat_Check(o) || PyComplex_Check(o) || !number_of(o, &v)) return false;
   if (v.kind == IG_KIND_BOOL) v = ig_of_i64(v.b);
+  if (v.kind == IG_KIND_FLOAT && !(v.f > -0x1p63 && v.f < 0x1p63)) return false;
   if (v.kind == IG_KIND_FLOAT) v = ig_of_i64((int64_t)v.f);
   *out = v;
   return v.kind == IG_KIND_INT;
@@ -103,20 +105,19 @@ static bool to_named_number(PyObject *o, ig_value *out) {
 static bool to_seq(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, ig_value *out,
                    ig_str *why) {
   if (PyUnicode_Check(o) || PyDict_Check(o)) return not_cast(o, why);
-  PyObject *fast = PySequence_Fast(o, "");
-  if (!fast) {
+  PyObject *items = PySequence_Tuple(o);  // a copy: methods of the elements may change the list
+  if (!items) {
     PyErr_Clear();
     return not_cast(o, why);
   }
-  size_t n = (size_t)PySequence_Fast_GET_SIZE(fast);
+  size_t n = (size_t)PyTuple_GET_SIZE(items);
   ig_sobj_seq *s = ig_sobj_seq_make(c, IG_SOBJ_LIST, t, NULL, n);
   bool ok = s != NULL;
   bool plain = t->at[0]->kind == IG_STYPE_INT || t->at[0]->kind == IG_STYPE_FLOAT ||
                t->at[0]->kind == IG_STYPE_BOOL || t->at[0]->kind == IG_STYPE_TENSOR;
   ig_str inner = ig_str_make(c->alloc);
   for (size_t i = 0; ok && i < n; i++) {
-    ok = py_to_script(c, u, PySequence_Fast_GET_ITEM(fast, (Py_ssize_t)i), t->at[0], &s->at[i],
-                      &inner);
+    ok = py_to_script(c, u, PyTuple_GET_ITEM(items, (Py_ssize_t)i), t->at[0], &s->at[i], &inner);
   }
   // A vector of numbers is converted as a whole, and named as a whole.
   if (!ok && plain)
@@ -124,7 +125,7 @@ static bool to_seq(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, ig_va
   else if (!ok && inner.at)
     ig_str_add(why, "%s", inner.at);
   ig_str_free(&inner);
-  Py_DECREF(fast);
+  Py_DECREF(items);
   if (ok)
     *out = ig_of_sobj(s);
   else if (s)
@@ -134,20 +135,24 @@ static bool to_seq(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, ig_va
 
 static bool to_tuple(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, ig_value *out,
                      ig_str *why) {
-  if (!PyTuple_Check(o)) return not_cast(o, why);
-  size_t n = (size_t)PyTuple_GET_SIZE(o);
+  if (!PyTuple_Check(o) && !PyList_Check(o)) return not_cast(o, why);
+  PyObject *items = PySequence_Tuple(o);  // methods of its elements may change a list
+  if (!items) return false;
+  size_t n = (size_t)PyTuple_GET_SIZE(items);
   if (n != t->n) {
     ig_str_add(why, "Object ");
-    add_repr(why, o, true);
+    add_repr(why, items, true);
     ig_str_add(why, " had a different number of elements than type ");
     ig_stype_print_annotation(why, t);
+    Py_DECREF(items);
     return false;
   }
   ig_sobj_seq *s = ig_sobj_seq_make(c, IG_SOBJ_TUPLE, t, NULL, n);
   bool ok = s != NULL;
   for (size_t i = 0; ok && i < n; i++) {
-    ok = py_to_script(c, u, PyTuple_GET_ITEM(o, (Py_ssize_t)i), t->at[i], &s->at[i], why);
+    ok = py_to_script(c, u, PyTuple_GET_ITEM(items, (Py_ssize_t)i), t->at[i], &s->at[i], why);
   }
+  Py_DECREF(items);
   if (ok)
     *out = ig_of_sobj(s);
   else if (s)
@@ -158,11 +163,12 @@ static bool to_tuple(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, ig_
 static bool to_dict(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, ig_value *out,
                     ig_str *why) {
   if (!PyDict_Check(o)) return not_cast(o, why);
-  ig_sobj_dict *d = ig_sobj_dict_make(c, t);
+  PyObject *items = PyDict_Copy(o);  // methods of its values may change it
+  ig_sobj_dict *d = items ? ig_sobj_dict_make(c, t) : NULL;
   bool ok = d != NULL;
   PyObject *key = NULL;
   PyObject *value = NULL;
-  for (Py_ssize_t i = 0; ok && PyDict_Next(o, &i, &key, &value);) {
+  for (Py_ssize_t i = 0; ok && PyDict_Next(items, &i, &key, &value);) {
     ig_value k = ig_none();
     ig_value v = ig_none();
     ok = py_to_script(c, u, key, t->at[0], &k, why) &&
@@ -170,6 +176,7 @@ static bool to_dict(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, ig_v
     ig_svalue_release(k);
     ig_svalue_release(v);
   }
+  Py_XDECREF(items);
   if (ok)
     *out = ig_of_sobj(d);
   else if (d)
@@ -218,7 +225,7 @@ static bool to_inferred(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, 
 static bool to_tensor(PyObject *o, ig_value *out, ig_str *why) {
   if (py_is_tensor(o)) {
     *out = ig_of_tensor(ig_tensor_retain(py_tensor_of(o)));
-    return true;
+    return py_settled(o);
   }
   if (o == Py_None) return true;
   ig_str_add(why, "Unable to cast ");
@@ -227,9 +234,8 @@ static bool to_tensor(PyObject *o, ig_value *out, ig_str *why) {
   return false;
 }
 
-bool py_to_script(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, ig_value *out,
-                  ig_str *why) {
-  *out = ig_none();
+static bool convert(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, ig_value *out,
+                    ig_str *why) {
   bool ok = false;
   switch (t->kind) {
     case IG_STYPE_TENSOR:
@@ -275,6 +281,15 @@ bool py_to_script(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, ig_val
       return to_inferred(c, u, o, t, out, why);
     case IG_STYPE_CLASS:
     case IG_STYPE_INTERFACE:
+      if (py_native_of(o)) {
+        const char *name = ig_class_text(py_native_of(o)->cls);
+        ok = t->name && strcmp(t->name, name) == 0;
+        if (ok) {
+          *out = ig_of_native(py_native_of(o));
+          ig_svalue_retain(*out);
+        }
+        break;
+      }
       return py_to_sinstance(c, u, o, t, out, why);
     case IG_STYPE_GENERATOR:
       ok = o == Py_None || Py_IS_TYPE(o, &py_generator_type);
@@ -292,6 +307,15 @@ bool py_to_script(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, ig_val
   return PyErr_Occurred() ? false : not_cast(o, why);
 }
 
+bool py_to_script(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, ig_value *out,
+                  ig_str *why) {
+  *out = ig_none();
+  if (Py_EnterRecursiveCall(" in an argument of a script")) return false;
+  bool ok = convert(c, u, o, t, out, why);
+  Py_LeaveRecursiveCall();
+  return ok;
+}
+
 // ---- types of objects
 
 static const ig_stype *plain(ig_sunit *u, ig_stype_kind kind) {
@@ -299,11 +323,13 @@ static const ig_stype *plain(ig_sunit *u, ig_stype_kind kind) {
 }
 
 // One type for all elements of an iterable; NULL: there is none.
-static const ig_stype *common(ig_ctx *c, ig_sunit *u, PyObject *fast, const char *what,
+static const ig_stype *common(ig_ctx *c, ig_sunit *u, PyObject *list, const char *what,
                               ig_str *why) {
   const ig_stype *t = NULL;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); i++) {
-    const ig_stype *own = py_script_type_of(c, u, PySequence_Fast_GET_ITEM(fast, i), why);
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
+    PyObject *item = Py_NewRef(PyList_GET_ITEM(list, i));  // looking at it may change the list
+    const ig_stype *own = py_script_type_of(c, u, item, why);
+    Py_DECREF(item);
     if (!own) return NULL;
     const ig_stype *both = t ? ig_stype_unify(&u->types, t, own, false) : own;
     if (!both) {
@@ -356,10 +382,14 @@ static const ig_stype *type_of_tuple(ig_ctx *c, ig_sunit *u, PyObject *o, ig_str
   return t;
 }
 
-const ig_stype *py_script_type_of(ig_ctx *c, ig_sunit *u, PyObject *o, ig_str *why) {
+static const ig_stype *type_of(ig_ctx *c, ig_sunit *u, PyObject *o, ig_str *why) {
   ig_value number;
   if (o == Py_None) return plain(u, IG_STYPE_NONE);
   if (py_is_tensor(o)) return plain(u, IG_STYPE_TENSOR);
+  if (py_native_of(o)) {
+    const char *name = ig_class_text(py_native_of(o)->cls);
+    return ig_stype_named(&u->types, IG_STYPE_CLASS, name, NULL);
+  }
   if (PyBool_Check(o)) return plain(u, IG_STYPE_BOOL);
   if (PyFloat_Check(o)) return plain(u, IG_STYPE_FLOAT);
   if (PyLong_Check(o)) return plain(u, IG_STYPE_INT);
@@ -373,11 +403,18 @@ const ig_stype *py_script_type_of(ig_ctx *c, ig_sunit *u, PyObject *o, ig_str *w
   const ig_stype *declared = py_declared_type(o);
   if (declared || PyErr_Occurred()) return declared;
   ig_str_add(why,
-             "Only tensors and (possibly nested) tuples of tensors, lists, or dicts are "
-             "supported as inputs or outputs of traced functions, but instead got value of "
+             "Only tensors and (possibly nested) tuples of tensors, lists, or dicts"
+             "are supported as inputs or outputs of traced functions, but instead got value of "
              "type %s.",
              Py_TYPE(o)->tp_name);
   return NULL;
+}
+
+const ig_stype *py_script_type_of(ig_ctx *c, ig_sunit *u, PyObject *o, ig_str *why) {
+  if (Py_EnterRecursiveCall(" in the type of a value")) return NULL;
+  const ig_stype *t = type_of(c, u, o, why);
+  Py_LeaveRecursiveCall();
+  return t;
 }
 
 // ---- back
@@ -486,8 +523,12 @@ PyObject *py_from_script(ig_ctx *c, ig_value v) {
       return py_from_tensor(c, v.tensor);
     case IG_KIND_DEVICE:
       return py_from_device(v.device);
-    case IG_KIND_OBJECT:
-      return from_object(c, v.object);
+    case IG_KIND_OBJECT: {
+      if (Py_EnterRecursiveCall(" in a result of a script")) return NULL;
+      PyObject *made = from_object(c, v.object);
+      Py_LeaveRecursiveCall();
+      return made;
+    }
     default:
       return py_from_value(c, &v);
   }

@@ -5,8 +5,11 @@
 #include <string.h>
 
 #include "script/compile.h"
+#include "script/form.h"
+#include "script/freeze.h"
 #include "script/ir_edit.h"
 #include "script/ir_pass.h"
+#include "script/passes.h"
 #include "script_value.h"
 
 ig_sunit *py_unit(void) {
@@ -519,6 +522,12 @@ static bool do_pool(ig_sunit *u, ig_sgraph *g) {
   return ig_sgraph_pool_constants(g);
 }
 
+static bool do_unroll(ig_sunit *u, ig_sgraph *g) {
+  bool changed = false;
+  (void)u;
+  return ig_sgraph_unroll_loops(g, &changed);
+}
+
 #define PASS(name, fn)                                     \
   static PyObject *pass_##name(PyObject *m, PyObject *o) { \
     (void)m;                                               \
@@ -532,6 +541,29 @@ PASS(lower_tuples, do_lower_tuples)
 PASS(cse, ig_sgraph_merge_equal)
 PASS(fold, ig_sgraph_fold_constants)
 PASS(pool, do_pool)
+PASS(unroll, do_unroll)
+PASS(simplify_only, ig_sgraph_simplify)
+PASS(fold_all, ig_sgraph_fold_all)
+
+// peephole(graph, addmm_fusion_enabled=False): there is no fusion.
+static PyObject *pass_peephole(PyObject *m, PyObject *args) {
+  PyObject *o = NULL;
+  int fuse = 0;
+  return PyArg_ParseTuple(args, "O|p:_jit_pass_peephole", &o, &fuse) ? pass_simplify_only(m, o)
+                                                                     : NULL;
+}
+
+// optimize_frozen_graph(graph, optimize_numerics=True)
+static PyObject *pass_optimize_frozen(PyObject *m, PyObject *args) {
+  PyObject *o = NULL;
+  int numerics = 1;
+  (void)m;
+  if (!PyArg_ParseTuple(args, "O|p:_jit_pass_optimize_frozen_graph", &o, &numerics)) return NULL;
+  ig_sgraph *g = py_sgraph_of(o);
+  if (!g) return NULL;
+  (void)ig_sgraph_optimize_frozen(self_of(o)->unit, g, numerics != 0);
+  return done();
+}
 
 // A copy whose values are numbered in order, without names if they are not wanted.
 static PyObject *pass_canonicalize(PyObject *unused, PyObject *args) {
@@ -544,12 +576,25 @@ static PyObject *pass_canonicalize(PyObject *unused, PyObject *args) {
   return py_from_sgraph(self_of(o)->unit, ig_sgraph_canonical(g, names != 0), true);
 }
 
+// The one name of an operator that has several.
+static PyObject *operator_name(PyObject *unused, PyObject *kind) {
+  (void)unused;
+  const char *text = PyUnicode_AsUTF8(kind);
+  const char *one = text ? ig_sform_alias(text) : NULL;
+  return !text ? NULL : one ? PyUnicode_FromString(one) : Py_NewRef(kind);
+}
+
 static PyMethodDef functions[] = {
+    {"_operator_name", operator_name, METH_O, NULL},
     {"parse_ir", WITH_KEYWORDS(parse_ir), METH_VARARGS | METH_KEYWORDS, NULL},
     {"_jit_pass_dce", pass_dce, METH_O, NULL},
     {"_jit_pass_cse", pass_cse, METH_O, NULL},
     {"_jit_pass_inline", pass_inline, METH_O, NULL},
-    {"_jit_pass_constant_propagation", pass_fold, METH_O, NULL},
+    {"_jit_pass_constant_propagation", pass_fold_all, METH_O, NULL},
+    {"_jit_pass_constant_propagation_immutable_types", pass_fold, METH_O, NULL},
+    {"_jit_pass_constant_loop_unrolling", pass_unroll, METH_O, NULL},
+    {"_jit_pass_peephole", pass_peephole, METH_VARARGS, NULL},
+    {"_jit_pass_optimize_frozen_graph", pass_optimize_frozen, METH_VARARGS, NULL},
     {"_jit_pass_constant_pooling", pass_pool, METH_O, NULL},
     {"_jit_pass_lint", pass_lint, METH_O, NULL},
     {"_jit_pass_erase_shape_information", pass_erase_shapes, METH_O, NULL},

@@ -2,6 +2,7 @@
 // torch._C.Node and torch._C.Value: nodes and values of scripts' graphs.
 #include <string.h>
 
+#include "script/form.h"
 #include "script/ir_edit.h"
 #include "script/operator.h"
 #include "script/tensor_text.h"
@@ -112,8 +113,57 @@ static PyObject *values(py_sgraph *graph, ig_svalue *const *at, size_t n) {
 static PyObject *node_kind(PyObject *o, PyObject *unused) {
   (void)unused;
   const ig_snode *n = node_of(o);
-  return n ? PyUnicode_FromString(n->kind) : NULL;
+  if (!n) return NULL;
+  bool host = ig_sform_of(n) == IG_SFORM_PYTHON;
+  return PyUnicode_FromString(host ? "prim::PythonOp" : n->kind);
 }
+
+// ---- calls of Python
+
+static const ig_snode *python_op(PyObject *o) {
+  const ig_snode *n = node_of(o);
+  if (!n || ig_sform_of(n) == IG_SFORM_PYTHON) return n;
+  PyErr_Format(PyExc_RuntimeError, "%s is no call of Python", n->kind);
+  return NULL;
+}
+static PyObject *python_name(PyObject *o, PyObject *unused) {
+  (void)unused;
+  const ig_snode *n = python_op(o);
+  return n ? PyUnicode_FromString(n->kind + 1) : NULL;
+}
+// What a call of Function.apply keeps (ingot.jit._python_op.PythonOp); a function has all of its
+// arguments in the graph, and is itself what is called.
+static PyObject *python_fact(PyObject *o, const char *name) {
+  const ig_snode *n = python_op(o);
+  if (!n) return NULL;
+  if (!n->host) return PyErr_Format(PyExc_RuntimeError, "only the text of this call is known");
+  PyObject *callable = n->host->user;
+  if (n->host->scalars) return PyObject_GetAttrString(callable, name);
+  return Py_NewRef(callable);
+}
+static PyObject *python_object(PyObject *o, PyObject *unused) {
+  (void)unused;
+  return python_fact(o, "pyobj");
+}
+static PyObject *scalar_args(PyObject *o, PyObject *unused) {
+  (void)unused;
+  const ig_snode *n = python_op(o);
+  if (!n) return NULL;
+  return n->host && n->host->scalars ? python_fact(o, "scalar_args") : PyList_New(0);
+}
+static PyObject *calling_convention(PyObject *o, PyObject *unused) {
+  (void)unused;
+  const ig_snode *n = python_op(o);
+  if (!n) return NULL;
+  if (n->host && n->host->scalars) return python_fact(o, "cconv");
+  PyObject *one = PyUnicode_FromString("d");
+  PyObject *all = one ? PySequence_Repeat(one, (Py_ssize_t)n->n_in) : NULL;
+  Py_XDECREF(one);
+  return all;
+}
+
+// ---- parts of nodes
+
 static PyObject *node_inputs(PyObject *o, PyObject *unused) {
   (void)unused;
   const ig_snode *n = node_of(o);
@@ -138,6 +188,15 @@ static PyObject *has_multiple_outputs(PyObject *o, PyObject *unused) {
   (void)unused;
   const ig_snode *n = node_of(o);
   return n ? PyBool_FromLong(n->n_out > 1) : NULL;
+}
+static PyObject *has_uses(PyObject *o, PyObject *unused) {
+  (void)unused;
+  const ig_snode *n = node_of(o);
+  bool used = false;
+  for (size_t i = 0; n && i < n->n_out; i++) {
+    used = used || ig_svalue_is_used(graph_of(o)->g->body, n->out[i]);
+  }
+  return n ? PyBool_FromLong(used) : NULL;
 }
 static PyObject *value_at(PyObject *o, ig_svalue *const *at, size_t n, PyObject *index) {
   Py_ssize_t i = PyLong_AsSsize_t(index);
@@ -533,6 +592,7 @@ static PyMethodDef node_methods[] = {
     {"inputsSize", inputs_size, METH_NOARGS, NULL},
     {"outputsSize", outputs_size, METH_NOARGS, NULL},
     {"hasMultipleOutputs", has_multiple_outputs, METH_NOARGS, NULL},
+    {"hasUses", has_uses, METH_NOARGS, NULL},
     {"inputsAt", inputs_at, METH_O, NULL},
     {"outputsAt", outputs_at, METH_O, NULL},
     {"input", node_input, METH_NOARGS, NULL},
@@ -545,6 +605,10 @@ static PyMethodDef node_methods[] = {
     {"scopeName", scope_name, METH_NOARGS, NULL},
     {"sourceRange", source_range, METH_NOARGS, NULL},
     {"schema", node_schema, METH_NOARGS, NULL},
+    {"pyname", python_name, METH_NOARGS, NULL},
+    {"pyobj", python_object, METH_NOARGS, NULL},
+    {"scalar_args", scalar_args, METH_NOARGS, NULL},
+    {"cconv", calling_convention, METH_NOARGS, NULL},
     {"isNondeterministic", is_random, METH_NOARGS, NULL},
     {"mustBeNone", must_be_none, METH_NOARGS, NULL},
     {"attributeNames", attribute_names, METH_NOARGS, NULL},
@@ -618,6 +682,8 @@ static PyObject *set_debug_name(PyObject *o, PyObject *name) {
   ig_svalue *v = value_of(o);
   const char *text = v ? PyUnicode_AsUTF8(name) : NULL;
   if (!text) return NULL;
+  if (text[0] && !text[strspn(text, "0123456789")])
+    return PyErr_Format(PyExc_RuntimeError, "Invalid name: '%s'", text);
   if (!ig_svalue_set_name(graph_of(o)->g, v, text)) return py_raise(py_ctx());
   return Py_NewRef(o);
 }
@@ -748,17 +814,14 @@ static PyObject *value_copy_metadata(PyObject *o, PyObject *from) {
 static PyObject *value_repr(PyObject *o) {
   PyObject *name = debug_name(o, NULL);
   const ig_svalue *v = name ? value_of(o) : NULL;
-  if (!v) return NULL;
-  PyObject *node = v->block ? PyUnicode_FromString("") : NULL;
-  if (!node) {
-    ig_str s = ig_str_make(py_ctx()->alloc);
-    ig_snode_print(&s, v->node);
-    node = s.failed ? PyErr_NoMemory() : PyUnicode_FromString(s.at);
-    ig_str_free(&s);
-  }
-  PyObject *text = node ? PyUnicode_FromFormat("%U defined in (%U)", name, node) : NULL;
-  Py_DECREF(name);
-  Py_XDECREF(node);
+  const ig_snode *n = v && v->block ? ig_snode_of_params(v->block) : v ? v->node : NULL;
+  ig_str s = ig_str_make(py_ctx()->alloc);
+  if (n) ig_snode_print(&s, n);
+  bool whole = n && !s.failed;
+  if (name && !whole && !PyErr_Occurred()) PyErr_NoMemory();
+  PyObject *text = whole ? PyUnicode_FromFormat("%U defined in (%s)", name, s.at) : NULL;
+  ig_str_free(&s);
+  Py_XDECREF(name);
   return text;
 }
 

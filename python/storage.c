@@ -68,6 +68,7 @@ static void storage_dealloc(PyObject *o) {
 
 PyObject *py_tensor_storage(PyObject *self, PyObject *unused) {
   (void)unused;
+  if (!py_expose(py_ctx(), py_tensor_of(self))) return NULL;
   return storage_wrap(py_ctx(), py_tensor_of(self));
 }
 
@@ -337,7 +338,7 @@ static bool reaches(const ig_meta *m, size_t bytes) {
   return last >= 0 && (size_t)last < bytes / ig_dtype_size(m->dtype);
 }
 
-// _rebuild_tensor(cls, storage, dtype, device, offset, size, stride, requires_grad)
+// _rebuild_tensor(cls, storage, dtype, device, offset, size, stride, requires_grad[, quantizer])
 static PyObject *rebuild_tensor(PyObject *module, PyObject *args) {
   (void)module;
   PyObject *cls = NULL;
@@ -349,9 +350,10 @@ static PyObject *rebuild_tensor(PyObject *module, PyObject *args) {
   long long offset = 0;
   int grad = 0;
   int strides = 0;
-  if (!PyArg_ParseTuple(args, "O!O!O!O!LOOp:_rebuild_tensor", &PyType_Type, &cls, &storage_type,
+  PyObject *quantizer = Py_None;
+  if (!PyArg_ParseTuple(args, "O!O!O!O!LOOp|O:_rebuild_tensor", &PyType_Type, &cls, &storage_type,
                         &storage, &py_dtype_type, &dtype, &py_device_type, &device, &offset, &size,
-                        &stride, &grad)) {
+                        &stride, &grad, &quantizer)) {
     return NULL;
   }
   ig_ctx *c = py_ctx();
@@ -366,7 +368,10 @@ static PyObject *rebuild_tensor(PyObject *module, PyObject *args) {
   }
   PyObject *out = NULL;
   ig_scope s = ig_scope_open(c);
-  if (read_dims(c, size, m.size, &m.ndim) && read_dims(c, stride, m.stride, &strides)) {
+  bool parts = quantizer != Py_None;
+  if (parts) m.quantizer = py_to_quantizer(c, quantizer);
+  if (!(parts && !m.quantizer) && read_dims(c, size, m.size, &m.ndim) &&
+      read_dims(c, stride, m.stride, &strides)) {
     const ig_storage *st = storage_of(storage);
     if (strides != m.ndim || (!st->fake && !reaches(&m, st->bytes))) {
       PyErr_SetString(PyExc_RuntimeError, "sizes and strides reach beyond the storage");
@@ -398,6 +403,11 @@ static PyObject *parts(PyObject *self, PyObject *storage) {
   PyObject *dtype = py_from_dtype(t->dtype);
   PyObject *device = py_from_device(t->device);
   if (!size || !stride || !device) return NULL;
+  if (t->quantizer) {
+    return Py_BuildValue("(OONNLNNON)", Py_TYPE(self), storage, dtype, device,
+                         (long long)t->offset.value, size, stride, Py_False,
+                         py_quantizer_parts(py_ctx(), t));
+  }
   return Py_BuildValue("(OONNLNNO)", Py_TYPE(self), storage, dtype, device,
                        (long long)t->offset.value, size, stride,
                        t->requires_grad ? Py_True : Py_False);
@@ -411,6 +421,7 @@ static bool is_leaf(PyObject *self) {
 
 static PyObject *tensor_reduce(PyObject *self, PyObject *unused) {
   (void)unused;
+  if (!py_settled(self)) return NULL;
   if (!is_leaf(self)) {
     if (!PyErr_Occurred()) {
       PyErr_SetString(PyExc_RuntimeError,
@@ -460,6 +471,7 @@ static bool copy_state(PyObject *self, PyObject *out, PyObject *memo) {
 }
 
 static PyObject *tensor_deepcopy(PyObject *self, PyObject *memo) {
+  if (!py_settled(self)) return NULL;
   PyObject *key = PyLong_FromVoidPtr(self);
   PyObject *found = key && PyDict_Check(memo) ? PyDict_GetItemWithError(memo, key) : NULL;
   if (found || PyErr_Occurred()) {

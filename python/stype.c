@@ -186,6 +186,9 @@ static PyObject *annotation(PyObject *o, void *unused) {
   ig_str_free(&s);
   return out;
 }
+static PyObject *type_repr(PyObject *o) {
+  return annotation(o, NULL);
+}
 static PyObject *type_kind(PyObject *o, PyObject *unused) {
   (void)unused;
   return PyUnicode_FromString(kinds[self_of(o)->kind]);
@@ -381,8 +384,8 @@ PyTypeObject py_stype_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ingot._C.JitType",
     .tp_basicsize = sizeof(py_stype),
     .tp_dealloc = type_dealloc,
-    .tp_repr = type_str,
-    .tp_str = type_str,
+    .tp_repr = type_repr,
+    .tp_str = type_repr,
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .tp_methods = methods,
     .tp_getset = getset,

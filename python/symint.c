@@ -41,6 +41,15 @@ PyObject *py_int_of(const ig_tensor *t, ig_int i) {
 }
 PyObject *py_sizes_of(const ig_tensor *t, const ig_int *at) {
   ig_ctx *c = py_ctx();
+  if (c->mode->rewrite && at == ig_sizes(t) && !ig_tensor_is_symbolic(t)) {
+    PyObject *sizes = py_size_type.tp_alloc(&py_size_type, t->ndim);
+    for (int d = 0; sizes && d < t->ndim; d++) {
+      PyObject *item = py_tracked_size(c, t, d);
+      if (!item) Py_CLEAR(sizes);
+      if (item) PyTuple_SET_ITEM(sizes, d, item);
+    }
+    return sizes;
+  }
   ig_mode_scope mode = enter_tensor(c, t);
   PyObject *o = py_size_make(at, t->ndim);
   ig_mode_pop(c, &mode);
@@ -114,6 +123,8 @@ PyObject *py_from_value(ig_ctx *c, const ig_value *v) {
       return from_list(c, v);
     case IG_KIND_OBJECT:
       return Py_NewRef((PyObject *)v->object);
+    case IG_KIND_NATIVE:
+      return py_from_native(v->native);
     default:
       Py_RETURN_NONE;
   }

@@ -109,7 +109,7 @@ static PyObject *make_subclass(PyObject *unused, PyObject *args, PyObject *kwarg
   int grad = 0;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO!|p:_make_subclass", keys, &cls, py_tensor_type,
                                    &data, &grad) ||
-      !is_subclass(cls)) {
+      !is_subclass(cls) || !py_settled(data)) {
     return NULL;
   }
   ig_ctx *c = py_ctx();
@@ -124,7 +124,7 @@ static PyObject *make_subclass(PyObject *unused, PyObject *args, PyObject *kwarg
 
 // x.as_subclass(cls): an alias that keeps the history.
 static PyObject *as_subclass(PyObject *self, PyObject *cls) {
-  if (!is_subclass(cls)) return NULL;
+  if (!is_subclass(cls) || !py_settled(self)) return NULL;
   ig_ctx *c = py_ctx();
   ig_scope s = ig_scope_open(c);
   ig_value v = ig_of_tensor(py_tensor_of(self));

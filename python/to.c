@@ -179,9 +179,10 @@ static PyObject *cpu(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject 
   if (!py_to_format("cpu", args, n, kwnames, &k.format)) return NULL;
   return convert(o, &k, true);
 }
-static PyObject *cuda(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
+static PyObject *to_kind(PyObject *o, const char *name, int kind, PyObject *const *args,
+                         Py_ssize_t n, PyObject *kwnames) {
   conversion k = {
-      .name = "cuda", .has_device = true, .device = {IG_DEVICE_CUDA, 0}, .format = ig_none()};
+      .name = name, .has_device = true, .device = {(ig_device_type)kind, 0}, .format = ig_none()};
   for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); i++) {
     bool device = PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "device") == 0;
     if (device && args[n + i] == Py_None) continue;
@@ -190,11 +191,17 @@ static PyObject *cuda(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject
   int taken = n > 0 && args[0] != Py_None ? py_to_device(args[0], &k.device) : 1;
   if (taken == 0) (void)bad_to(args[0]);
   if (taken != 1) return NULL;
-  if (k.device.type != IG_DEVICE_CUDA) {
-    PyErr_SetString(PyExc_RuntimeError, "Invalid device, must be cuda device");
+  if (k.device.type != kind) {
+    PyErr_Format(PyExc_RuntimeError, "Invalid device, must be %s device", name);
     return NULL;
   }
   return convert(o, &k, true);
+}
+static PyObject *cuda(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
+  return to_kind(o, "cuda", IG_DEVICE_CUDA, args, n, kwnames);
+}
+static PyObject *xpu(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
+  return to_kind(o, "xpu", IG_DEVICE_XPU, args, n, kwnames);
 }
 
 // type() -> "torch.FloatTensor"; type(dtype or such a text) converts.
@@ -204,7 +211,9 @@ static PyObject *type(PyObject *o, PyObject *args, PyObject *kwargs) {
   int nb = 0;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Op:type", keys, &want, &nb)) return NULL;
   if (want == Py_None) {
-    return PyUnicode_FromFormat("torch.%sTensor", ig_dtype_title(py_tensor_of(o)->dtype));
+    const ig_tensor *t = py_tensor_of(o);
+    return PyUnicode_FromFormat("torch.%s%sTensor", t->quantizer ? "quantized." : "",
+                                ig_dtype_title(t->dtype));
   }
   conversion k = {.name = "type", .has_dtype = true, .non_blocking = nb == 1, .format = ig_none()};
   if (PyUnicode_Check(want)) {
@@ -219,7 +228,12 @@ static PyObject *type(PyObject *o, PyObject *args, PyObject *kwargs) {
     PyErr_Format(PyExc_ValueError, "invalid type: %R", want);
     return NULL;
   }
-  if (!py_to_dtype(want, &k.dtype)) {
+  // torch.FloatTensor and its kin are classes that say their dtype.
+  PyObject *dtype = PyType_Check(want) ? PyObject_GetAttrString(want, "dtype") : Py_NewRef(want);
+  PyErr_Clear();
+  bool known = dtype && py_to_dtype(dtype, &k.dtype);
+  Py_XDECREF(dtype);
+  if (!known) {
     PyErr_SetString(PyExc_TypeError, "dtype must be a type, str, or dtype object");
     return NULL;
   }
@@ -233,6 +247,7 @@ static PyMethodDef methods[] = {
     {"type", WORDS(type)},
     {"cpu", FAST(cpu)},
     {"cuda", FAST(cuda)},
+    {"xpu", FAST(xpu)},
     {"float", FAST(to_float)},
     {"double", FAST(to_double)},
     {"half", FAST(to_half)},

@@ -10,7 +10,8 @@
 typedef struct py_strace {
   PyObject_HEAD ig_strace *t;
   ig_sunit *unit;  // retained
-  PyObject *kept;  // the text of the last place or name
+  PyObject *kept;  // the text of the last file or name
+  ig_str stack;    // of the last place
   int up;          // names are those of this many frames further out
 } py_strace;
 
@@ -45,18 +46,38 @@ static const char *variable(void *user, const ig_tensor *t) {
   return name && strcmp(name, "self") != 0 ? name : "";
 }
 
-// Where the program is: the innermost frame, also of the library.
-static const char *place(void *user) {
+static bool add_utf8(ig_str *s, PyObject *text) {
+  const char *at = PyUnicode_AsUTF8(text);
+  if (at) ig_str_add(s, "%s", at);
+  if (!at) PyErr_Clear();
+  return at != NULL;
+}
+
+// Where the program is: the innermost frame, also of the library, and those around it.
+static bool place(void *user, ig_source *out) {
   py_strace *p = user;
   PyFrameObject *frame = innermost();
-  if (!frame) return NULL;
-  PyCodeObject *code = PyFrame_GetCode(frame);
-  PyObject *text = PyUnicode_FromFormat("%U:%d:0", code->co_filename, PyFrame_GetLineNumber(frame));
-  Py_DECREF(code);
-  Py_DECREF(frame);
-  if (!text) PyErr_Clear();
-  Py_XSETREF(p->kept, text);
-  return text ? PyUnicode_AsUTF8(text) : NULL;
+  *out = (ig_source){0};
+  p->stack.n = 0;
+  while (frame) {
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    int line = PyFrame_GetLineNumber(frame);
+    if (!out->file) {
+      Py_XSETREF(p->kept, Py_NewRef(code->co_filename));
+      out->file = PyUnicode_AsUTF8(p->kept);
+      out->first_line = (size_t)line;
+    }
+    (void)add_utf8(&p->stack, code->co_filename);
+    ig_str_add(&p->stack, "(%d): ", line);
+    (void)add_utf8(&p->stack, code->co_name);
+    ig_str_add(&p->stack, "\n");
+    Py_DECREF(code);
+    Py_SETREF(frame, PyFrame_GetBack(frame));
+  }
+  if (!out->file) PyErr_Clear();
+  out->text = p->stack.at;
+  out->n = p->stack.n;
+  return out->file && !p->stack.failed;
 }
 
 static bool is_library(PyObject *file) {
@@ -213,6 +234,7 @@ static PyObject *strace_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
   ig_strace_host host = {.variable = variable, .place = place, .warn = host_warn, .user = o};
   o->unit = ig_sunit_retain(u);
   o->up = up;
+  o->stack = ig_str_make(py_ctx()->alloc);
   o->t = ig_strace_create(py_ctx(), u, &host, strict != 0);
   if (o->t) return (PyObject *)o;
   Py_DECREF(o);
@@ -223,6 +245,7 @@ static void strace_dealloc(PyObject *o) {
   ig_strace_free(p->t);
   ig_sunit_release(p->unit);
   Py_XDECREF(p->kept);
+  ig_str_free(&p->stack);
   Py_TYPE(o)->tp_free(o);
 }
 
@@ -238,12 +261,23 @@ static PyObject *done(bool ok) {
 
 static PyObject *begin(PyObject *o, PyObject *unused) {
   (void)unused;
+  if (!py_settle_all(py_ctx())) return NULL;
   return done(ig_strace_begin(self_of(o)));
 }
 static PyObject *end(PyObject *o, PyObject *unused) {
   (void)unused;
   ig_strace_end(self_of(o));
   Py_RETURN_NONE;
+}
+
+// _untraced(fn) -> fn(), of which an open trace has nothing
+static PyObject *untraced(PyObject *unused, PyObject *fn) {
+  (void)unused;
+  ig_ctx *c = py_ctx();
+  ig_mode_scope s = ig_mode_push(c, &(ig_mode_change){IG_MODE_REWRITE, {.rewrite = NULL}});
+  PyObject *out = PyObject_CallNoArgs(fn);
+  ig_mode_pop(c, &s);
+  return out;
 }
 
 // input(name, value) -> the value as the program sees it
@@ -346,8 +380,114 @@ static PyObject *is_tracing(PyObject *unused, PyObject *none) {
   (void)none;
   return PyBool_FromLong(py_tracing(py_ctx()));
 }
+
+// ---- calls of Function.apply
+
+static const char node_name[] = "a call in a trace";
+
+// Tensors of a tuple, NULL for other objects, in the innermost scope.
+static ig_tensor **tensors_of(ig_ctx *c, PyObject *tuple) {
+  size_t n = (size_t)PyTuple_GET_SIZE(tuple);
+  ig_tensor **at = ig_scope_array(c, n + 1, sizeof *at);
+  for (size_t i = 0; at && i < n; i++) {
+    PyObject *o = PyTuple_GET_ITEM(tuple, (Py_ssize_t)i);
+    at[i] = py_is_tensor(o) ? py_tensor_of(o) : NULL;
+  }
+  return at;
+}
+
+static bool set_text(ig_snode *n, const char *name, const char *text) {
+  ig_sattr *a = ig_snode_add_attr(n, name, IG_SATTR_VALUE);
+  char *kept = a ? ig_arena_strn(&n->owner->graph->arena, text, strlen(text)) : NULL;
+  if (a) a->value = (ig_value){.kind = IG_KIND_STR, .str = kept ? kept : ""};
+  return kept != NULL;
+}
+
+// _trace_open_call(callable, name, scalars, tensors): calls belong to one node from here on.
+static PyObject *open_call(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *callable = NULL;
+  PyObject *tensors = NULL;
+  const char *name = NULL;
+  const char *scalars = NULL;
+  if (!PyArg_ParseTuple(args, "OssO!:_trace_open_call", &callable, &name, &scalars, &PyTuple_Type,
+                        &tensors)) {
+    return NULL;
+  }
+  ig_ctx *c = py_ctx();
+  ig_strace *t = ig_strace_of(c);
+  if (!t) return PyErr_Format(PyExc_RuntimeError, "nothing is traced");
+  ig_scope s = ig_scope_open(c);
+  ig_tensor **at = tensors_of(c, tensors);
+  ig_sfunction *f = at ? py_script_host_function(py_unit(), name, scalars,
+                                                 (size_t)PyTuple_GET_SIZE(tensors), callable)
+                       : NULL;
+  ig_snode *n = f ? ig_strace_open_host(t, f, at, f->n_params) : NULL;
+  ig_scope_close(c, s);
+  if (n) return PyCapsule_New(n, node_name, NULL);
+  return PyErr_Occurred() ? NULL : py_raise(c);
+}
+
+// _trace_close_call(call, inner, outs, tuple, inplace, module); outs None: it failed.
+static PyObject *close_call(PyObject *unused, PyObject *args) {
+  (void)unused;
+  PyObject *call = NULL;
+  PyObject *inner = NULL;
+  PyObject *outs = NULL;
+  int tuple = 0;
+  int inplace = 0;
+  const char *module = NULL;
+  if (!PyArg_ParseTuple(args, "OOOppz:_trace_close_call", &call, &inner, &outs, &tuple, &inplace,
+                        &module)) {
+    return NULL;
+  }
+  ig_ctx *c = py_ctx();
+  ig_snode *n = PyCapsule_GetPointer(call, node_name);
+  ig_strace *t = n ? ig_strace_of(c) : NULL;
+  if (!n) return NULL;
+  if (!t) return PyErr_Format(PyExc_RuntimeError, "nothing is traced");
+  if (!PyTuple_Check(inner) || !PyTuple_Check(outs) ||
+      PyTuple_GET_SIZE(inner) != PyTuple_GET_SIZE(outs) || PyTuple_GET_SIZE(outs) == 0) {
+    ig_strace_drop_host(t, n);
+    Py_RETURN_NONE;
+  }
+  ig_scope s = ig_scope_open(c);
+  ig_sattr *a = ig_snode_add_attr(n, "inplace", IG_SATTR_VALUE);
+  if (a) a->value = ig_of_i64(inplace);
+  bool ok = a && (!module || set_text(n, "module", module));
+  ig_strace_results r = {.n = (size_t)PyTuple_GET_SIZE(outs), .tuple = tuple != 0};
+  r.inner = ok ? tensors_of(c, inner) : NULL;
+  r.outs = r.inner ? tensors_of(c, outs) : NULL;
+  if (r.outs) n->host->result = py_script_tensors_type(n->host->unit, r.n, r.tuple);
+  ok = r.outs && n->host->result && ig_strace_close_host(t, n, &r);
+  ig_scope_close(c, s);
+  return done(ok);
+}
+
+// _create_function_from_graph(name, graph) -> a function whose body is a copy of the graph
+static PyObject *function_of_graph(PyObject *module, PyObject *args) {
+  (void)module;
+  const char *name = NULL;
+  PyObject *given = NULL;
+  if (!PyArg_ParseTuple(args, "sO:_create_function_from_graph", &name, &given)) return NULL;
+  const ig_sgraph *g = py_sgraph_of(given);
+  if (!g) return NULL;
+  ig_sunit *unit = py_unit();
+  ig_sgraph *copy = unit ? ig_sgraph_copy(g) : NULL;
+  bool taken = copy && (ig_sunit_function(unit, name) || ig_sunit_type(unit, name));
+  const char *fresh = taken ? ig_sunit_mangle(unit, name) : name;
+  ig_sfunction *f = copy && fresh ? ig_strace_function(unit, NULL, name, fresh, copy) : NULL;
+  if (!f && !PyErr_Occurred() && py_ok(py_ctx()))
+    PyErr_SetString(PyExc_RuntimeError, "a function has one output");
+  return f ? py_from_sfunction(unit, f) : PyErr_Occurred() ? NULL : py_raise(py_ctx());
+}
+
 static PyMethodDef functions[] = {
+    {"_create_function_from_graph", function_of_graph, METH_VARARGS, NULL},
     {"_is_tracing", is_tracing, METH_NOARGS, NULL},
+    {"_trace_open_call", open_call, METH_VARARGS, NULL},
+    {"_trace_close_call", close_call, METH_VARARGS, NULL},
+    {"_untraced", untraced, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from math import e, inf, nan, pi
 
 from ingot import _C
 from ingot._C import Generator, Size, Tensor, device, dtype
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
 
 _DTYPES = (
     "bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "bfloat16",
-    "float32", "float64", "complex64", "complex128", "float8_e4m3fn", "float8_e5m2",
+    "float32", "float64", "complex64", "complex128", "float8_e4m3fn", "float8_e5m2", "qint8", "quint8", "qint32",
+    "per_tensor_affine", "per_channel_affine", "per_tensor_symmetric", "per_channel_symmetric",
+    "per_channel_affine_float_qparams",
 )  # fmt: skip
 _ALIASES = {
     "short": "int16", "int": "int32", "long": "int64", "half": "float16", "float": "float32", "double": "float64",
@@ -32,7 +35,6 @@ _ALIASES = {
 # Assigned through the dict: a module-level `bool` or `float` must not shadow the builtins for the code of this file.
 globals().update((name, getattr(_C, name)) for name in _DTYPES)
 globals().update((short, getattr(_C, name)) for short, name in _ALIASES.items() if hasattr(_C, name))
-
 
 
 def _submodules() -> frozenset[str]:
@@ -48,18 +50,33 @@ _found: frozenset[str] | None = None
 # Names that a Python file defines, by file.
 _HOMES = {
     "ingot.functional": """
-        _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_type _check_value
+        _assert _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_type _check_value
         _check_with _sym_acos _sym_asin _sym_atan _sym_cos _sym_cosh _sym_log2 _sym_sin _sym_sinh _sym_sqrt _sym_tan
         _sym_tanh atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors
+        _assert _check_tensor_all_with
         cartesian_prod cdist chain_matmul einsum get_default_device is_complex is_floating_point is_nonzero
         is_storage is_tensor istft meshgrid nonzero norm numel set_default_device split stft sym_float sym_int sym_ite
-        sym_max sym_min sym_not sym_sqrt sym_sum tensordot typename unique unique_consecutive
+        sym_max sym_min sym_not sym_sqrt sym_sum tensordot typename unique unique_consecutive unravel_index
     """,
+    "ingot._compat": "compat_level set_compat",
     "ingot._compile": "compile",
-    "ingot.amp": """
-        autocast get_autocast_cpu_dtype get_autocast_dtype is_autocast_cpu_enabled is_autocast_enabled
-        set_autocast_dtype set_autocast_enabled
+    "ingot._bridge": "from_torch to_torch",
+    "ingot.func": "vmap",
+    "ingot._deterministic": """
+        are_deterministic_algorithms_enabled get_deterministic_debug_mode is_deterministic_algorithms_warn_only_enabled
+        set_deterministic_debug_mode use_deterministic_algorithms
     """,
+    "ingot.amp": """
+        autocast get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_available
+        is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled set_autocast_dtype set_autocast_enabled
+    """,
+    "ingot._errors": "AcceleratorError OutOfMemoryError",
+    "ingot._streams": "Event Stream get_device_module",
+    "ingot._tensor_types": """
+        BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor DoubleTensor FloatTensor
+        HalfTensor IntTensor LongTensor ShortTensor set_default_tensor_type tensortype
+    """,
+    "ingot._lowrank": "pca_lowrank svd_lowrank",
     "ingot._higher_order_ops.cond": "cond",
     "ingot._constrain": "_constrain_as_size",
     "ingot.serialization": "load load_file load_state_dict save save_file",
@@ -69,7 +86,7 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.s
 
 __all__ = [
     "Generator", "Size", "Tensor", "device", "dtype", "enable_grad", "finfo", "iinfo", "inference_mode", "no_grad",
-    "set_grad_enabled", *_DTYPES,
+    "e", "inf", "nan", "pi", "set_grad_enabled", *_DTYPES,
 ]  # fmt: skip
 
 
@@ -98,3 +115,5 @@ def __dir__() -> list[str]:
 
 __version__ = getattr(_C, "__version__", "0.1.0")
 strided = getattr(_C, "strided", None)
+legacy_contiguous_format = _C.contiguous_format
+newaxis = None

@@ -20,7 +20,10 @@ _FLOATS = {
     "float8_e4m3fn": (4, 3, 448.0, 0),
     "float8_e5m2": (5, 2, None, 0),
 }
-_INTS = {"uint8": 8, "int8": 8, "int16": 16, "int32": 32, "int64": 64, "uint16": 16, "uint32": 32, "uint64": 64}
+_INTS = {
+    "uint8": 8, "int8": 8, "int16": 16, "int32": 32, "int64": 64, "uint16": 16, "uint32": 32, "uint64": 64,
+    "quint8": 8, "qint8": 8, "qint32": 32,
+}  # fmt: skip
 _PARTS = {"complex64": "float32", "complex128": "float64", "complex32": "float16"}
 
 
@@ -68,7 +71,7 @@ class iinfo:
         name = _name(dtype)
         if not isinstance(dtype, _C.dtype) or name not in _INTS:
             raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
-        signed = not name.startswith("u")
+        signed = not name.startswith(("u", "qu"))
         self.dtype = name
         self.bits = _INTS[name]
         self.min = -(2 ** (self.bits - 1)) if signed else 0

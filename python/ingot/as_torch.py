@@ -9,6 +9,7 @@ ImportError) with that name.
 """
 
 from __future__ import annotations
+import __future__
 
 import importlib
 import os
@@ -24,6 +25,7 @@ TABLE: dict[str, str] = {
     "torch.__version__": "ingot.version:torch",
     "torch._C.*": "ingot._C",
     "torch._C.ModuleDict": "ingot.jit._script:ModuleDict",
+    "torch._C._get_tracing_state": "ingot.jit._trace:_get_tracing_state",
     "torch._C._nn.*": "ingot.nn._operators",
     "torch._C._linalg.*": "ingot.linalg",
     "torch._C._fft.*": "ingot.fft",
@@ -33,17 +35,69 @@ TABLE: dict[str, str] = {
     "torch._tensor.Tensor": "ingot:Tensor",
     "torch.autograd.grad_mode.*": "ingot._modes",
     "torch.autograd.variable.Variable": "ingot.autograd:Variable",
+    "torch.jit._script_if_tracing": "ingot.jit:script_if_tracing",
     "torch.return_types.*": "ingot._C.return_types",
     "torch.utils._cxx_pytree.*": "ingot.utils._pytree",
     "torch.utils.pytree.*": "ingot.utils._pytree",
     "torch.utils.dlpack.from_dlpack": "ingot:from_dlpack",
     "torch.utils.dlpack.to_dlpack": "ingot:to_dlpack",
+    **{f"torch.quantization.{name}.*": f"ingot.ao.quantization.{name}" for name in (
+        "fake_quantize", "fuse_modules", "fuser_method_mappings", "observer", "qconfig", "quantization_mappings",
+        "quantize", "stubs", "utils",
+    )},
+    "torch.nn.quantizable.*": "ingot.ao.nn.quantizable",
+    "torch.nn.qat.dynamic.*": "ingot.ao.nn.qat.dynamic",
+    "torch.nn.quantized.functional.*": "ingot.ao.nn.quantized.functional",
+    "torch.nn.quantized.modules.*": "ingot.ao.nn.quantized.modules",
+    "torch.nn.intrinsic.quantized.dynamic.*": "ingot.ao.nn.intrinsic.quantized.dynamic",
     "functorch.*": "ingot.func",
+    "functorch.make_fx": "ingot.fx.experimental.proxy_tensor:make_fx",
+    "functorch.compile.*": "ingot._functorch.compilers",
     "functorch.experimental.*": "ingot.func",
     "functorch.experimental.control_flow.*": "ingot.control_flow",
 }
+# Names of torch._C that Python defines.
+_DISPATCH = """
+    DisableTorchFunction DisableTorchFunctionSubclass DispatchKey DispatchKeySet _ExcludeDispatchKeyGuard
+    _get_accelerator _get_privateuse1_backend_name _jit_can_fuse_on_cpu _jit_can_fuse_on_gpu _jit_nvfuser_enabled
+    _jit_override_can_fuse_on_cpu _jit_override_can_fuse_on_gpu _jit_set_nvfuser_enabled _jit_set_nvfuser_guard_mode
+    _jit_set_profiling_executor _jit_set_profiling_mode _jit_set_texpr_fuser_enabled _jit_texpr_fuser_enabled
+    _log_api_usage_once _set_math_sdp_allow_fp16_bf16_reduction
+"""
+# Distributions, by PyTorch's file: several are in one file here.
+_DISTRIBUTIONS = {
+    "continuous": """
+        normal:Normal laplace:Laplace cauchy:Cauchy uniform:Uniform exponential:Exponential gamma:Gamma chi2:Chi2
+        studentT:StudentT beta:Beta
+    """,
+    "discrete": """
+        bernoulli:Bernoulli geometric:Geometric categorical:Categorical one_hot_categorical:OneHotCategorical
+        poisson:Poisson negative_binomial:NegativeBinomial binomial:Binomial
+    """,
+    "distribution": """
+        exp_family:ExponentialFamily utils:broadcast_all utils:clamp_probs utils:lazy_property utils:logits_to_probs
+        utils:probs_to_logits
+    """,
+    "multivariate": """
+        dirichlet:Dirichlet multinomial:Multinomial multivariate_normal:MultivariateNormal wishart:Wishart
+        multivariate_normal:_batch_mahalanobis multivariate_normal:_precision_to_scale_tril
+    """,
+    "transformed": """
+        gumbel:Gumbel half_normal:HalfNormal independent:Independent log_normal:LogNormal
+        mixture_same_family:MixtureSameFamily relaxed_bernoulli:RelaxedBernoulli
+        relaxed_bernoulli:LogitRelaxedBernoulli relaxed_categorical:RelaxedOneHotCategorical
+        relaxed_categorical:ExpRelaxedCategorical transformed_distribution:TransformedDistribution weibull:Weibull
+    """,
+}
+for _file, _pairs in _DISTRIBUTIONS.items():
+    for _place, _, _name in (_pair.partition(":") for _pair in _pairs.split()):
+        TABLE[f"torch.distributions.{_place}.{_name}"] = f"ingot.distributions.{_file}:{_name}"
+TABLE.update((f"torch._C.{name}", f"ingot._dispatch_keys:{name}") for name in _DISPATCH.split())
 # Names of `ingot` that are not names of torch.
-_OWN = frozenset({"as_torch", "load_file", "load_state_dict", "safetensors", "save_file"})
+_OWN = frozenset(
+    """_bridge as_torch compat_level from_torch load_file load_state_dict safetensors save_file set_compat
+    to_torch""".split()
+)
 
 
 def _resolve(target: str) -> Any:
@@ -95,7 +149,7 @@ class TorchModule(types.ModuleType):
         if whole is None or f"{self.__name__}.{name}" not in sys.modules:
             return None
         found = vars(_resolve(whole)).get(name) if _exists(whole) else None
-        return None if isinstance(found, types.ModuleType) else found
+        return None if isinstance(found, (types.ModuleType, __future__._Feature)) else found
 
     def _look_up(self, path: str, name: str) -> Any:
         if name not in _OWN and (not name.startswith("__") or path in TABLE):
@@ -156,6 +210,20 @@ def _add_files() -> None:
                 TABLE.setdefault(".".join(["torch", *parts, "*"]), ".".join(["ingot", *parts]))
 
 
+class _MetadataOnDemand:
+    """Tells importlib.metadata that torch is installed; importlib.metadata itself is slow to import."""
+
+    @staticmethod
+    def find_spec(fullname: str, path: Any = None, target: Any = None) -> None:
+        """No module: they are in sys.modules."""
+
+    @staticmethod
+    def find_distributions(context: Any) -> Any:
+        from ingot import _metadata
+
+        return _metadata.find(context)
+
+
 def install() -> None:
     """Put the modules of files and table into sys.modules."""
     _add_files()
@@ -166,6 +234,9 @@ def install() -> None:
     for path, target in TABLE.items():
         if _exists(target):
             _make(path.rpartition(".")[0])
+    sys.modules["torch"].torch = sys.modules["torch"]  # type: ignore[attr-defined]
+    if not any(type(finder).__name__ == "_MetadataOnDemand" for finder in sys.meta_path):
+        sys.meta_path.insert(0, _MetadataOnDemand())
 
 
 install()

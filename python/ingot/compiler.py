@@ -1,34 +1,73 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch.compiler: queries of programs about being captured."""
-from collections.abc import Callable
+"""torch.compiler: the public names of torch.compile."""
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ingot import _C
 
-__all__ = ["allow_in_graph", "assume_constant_result", "disable", "is_compiling", "is_dynamo_compiling",
-           "is_exporting", "reset"]  # fmt: skip
+__all__ = [
+    "allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable", "is_compiling",
+    "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "substitute_in_graph",
+]  # fmt: skip
 
 
 def is_compiling() -> bool:
-    """Whether a capture is open in this thread."""
-    return _C.capture_is_open()
+    """Whether this thread captures something: under torch.compile, or for an export."""
+    return _C.compile_is_recording() or _C.capture_is_open()
 
 
 is_dynamo_compiling = is_compiling
-is_exporting = is_compiling
+
+
+def is_exporting() -> bool:
+    return _C.capture_is_open()
+
+
+def compile(*args: Any, **kwargs: Any) -> Any:  # noqa: A001
+    """See torch.compile."""
+    from ingot._compile import compile as compiled
+
+    return compiled(*args, **kwargs)
 
 
 def reset() -> None:
-    """Captures have no caches."""
+    """Forgets everything that was compiled."""
+    import ingot._dynamo
+
+    ingot._dynamo.reset()
 
 
 def disable(fn: Callable | None = None, recursive: bool = True) -> Any:
-    return (lambda f: f) if fn is None else fn
+    """fn runs uncompiled."""
+    import ingot._dynamo
+
+    return ingot._dynamo.disable(fn, recursive)
 
 
 def allow_in_graph(fn: Any) -> Any:
-    return fn
+    import ingot._dynamo
+
+    return ingot._dynamo.allow_in_graph(fn)
 
 
 def assume_constant_result(fn: Any) -> Any:
-    return fn
+    import ingot._dynamo
+
+    return ingot._dynamo.assume_constant_result(fn)
+
+
+def substitute_in_graph(original_fn: Callable, **kwargs: Any) -> Callable:
+    import ingot._dynamo
+
+    return ingot._dynamo.substitute_in_graph(original_fn, **kwargs)
+
+
+def list_backends(exclude_tags: Sequence[str] | None = ("debug", "experimental")) -> list[str]:
+    """Names for torch.compile(backend=...)."""
+    import ingot._dynamo
+
+    return ingot._dynamo.list_backends(exclude_tags)
+
+
+def cudagraph_mark_step_begin() -> None:
+    """A new step of a model; has a meaning on GPUs only."""

@@ -25,11 +25,12 @@ def typename(obj: Any) -> str:
         dtype = str(obj.dtype).rpartition(".")[2]
         place = "" if obj.device.type in ("cpu", "meta") else f"{obj.device.type}."
         return f"torch.{place}{_TYPE_NAMES.get(dtype, dtype.capitalize())}Tensor"
-    cls = obj if isinstance(obj, type) else type(obj)
-    module = cls.__module__
+    named = obj if isinstance(obj, type) or getattr(obj, "__name__", None) else type(obj)
+    module = getattr(named, "__module__", "") or ""
+    name = getattr(named, "__qualname__", None) or named.__name__
     if module in ("builtins", "__builtin__", ""):
-        return cls.__qualname__
-    return f"{module}.{cls.__qualname__}"
+        return name
+    return f"{'torch' + module[5:] if module.partition('.')[0] == 'ingot' else module}.{name}"
 
 
 def is_tensor(obj: Any) -> bool:
@@ -278,6 +279,16 @@ def istft(
 # Checks that hold for symbolic numbers as well
 
 
+def _assert(condition: Any, message: str) -> None:
+    """An assertion that symbolic traces record."""
+    override = getattr(type(condition), "__torch_function__", None)
+    if override is not None and not isinstance(condition, Tensor):
+        override(_assert, (type(condition),), (condition, message), {})
+        return
+    if not condition:
+        raise AssertionError(message)
+
+
 def _check_with(error: type, cond: Any, message: Any) -> None:
     if not isinstance(cond, (bool, _C.SymBool)):
         raise TypeError(f"cond must be a bool, but got {type(cond)}")
@@ -397,3 +408,34 @@ def sym_ite(b: Any, t: Any, f: Any) -> Any:
     if isinstance(b, _C.SymBool):
         return _C.sym_apply("ite", b, t, f)
     return t if b else f
+
+
+def _assert(condition: Any, message: str) -> None:
+    """assert condition, message. Symbolic tracing sees the call."""
+    if type(condition) is not Tensor and hasattr(type(condition), "__torch_function__"):
+        override = type(condition).__torch_function__
+        override(_assert, (type(condition),), (condition, message), {})
+        return
+    assert condition, message
+
+
+def _check_tensor_all_with(error_type: Any, cond: Any, message: Any = None) -> None:
+    """Raise an error of that type unless all elements are true."""
+    if not isinstance(cond, Tensor):
+        raise TypeError(f"cond must be a tensor, but got {type(cond)}")
+    if not cond.dtype == ingot.bool:
+        raise TypeError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}")
+    _check_with(error_type, bool(cond.all()), message)
+
+
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """Coordinates in an array of that shape of flat indices."""
+    if isinstance(shape, Tensor):
+        raise TypeError("expected shape to be int, torch.Size, or sequence of ints, but got Tensor")
+    sizes = (shape,) if isinstance(shape, builtins.int) else tuple(shape)
+    if indices.is_complex() or indices.is_floating_point() or indices.dtype == ingot.bool:
+        raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if any(n < 0 for n in sizes):
+        raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
+    strides = [math.prod(sizes[d + 1 :]) for d in range(len(sizes))]
+    return tuple(indices.div(step, rounding_mode="floor") % size for step, size in zip(strides, sizes, strict=True))

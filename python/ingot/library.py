@@ -26,7 +26,6 @@ _KINDS = {
     "": "kernel", "cpu": "kernel", "default": "kernel", "compositeexplicitautograd": "kernel", "autograd": "autograd",
     "backendselect": "kernel", "compositeimplicitautograd": "composite", "autogradcpu": "autograd", "meta": "fake",
 }  # fmt: skip
-_ELSEWHERE = ("cuda", "autogradcuda", "xpu", "mps", "hpu", "functionalize", "python", "autocastcpu", "autocastcuda")
 
 
 def fallthrough_kernel() -> None:
@@ -47,10 +46,14 @@ def _overload(name: str) -> Any:
 
 def _implement(overload: Any, key: str, fn: Callable) -> None:
     text = key.lower()
-    if text in _ELSEWHERE or fn is fallthrough_kernel:
-        return  # another device: accepted, never used
+    if fn is fallthrough_kernel:
+        return
     if text not in _KINDS:
-        raise RuntimeError(f"Could not parse dispatch key: {key}")
+        from ingot._dispatch_keys import DispatchKey
+
+        if not any(text == name.lower() for name in DispatchKey.__members__):
+            raise RuntimeError(f"Could not parse dispatch key: {key}")
+        return  # another device, or a layer that is a mode here: accepted, never used
     _C.library_impl(overload, _KINDS[text], fn)
     if text == "compositeexplicitautograd" and not _C.library_has(overload, "fake"):
         _C.library_impl(overload, "fake", fn)
@@ -444,11 +447,11 @@ def register_autograd(
 def _check_no_alias(name: str, fn: Callable, args: tuple, kwargs: dict, result: Any) -> None:
     from ingot.utils import _pytree as pytree
 
-    seen = {t.untyped_storage()._cdata for t in pytree.tree_leaves((args, kwargs)) if isinstance(t, Tensor)}
+    seen = {_C.storage_key(t) for t in pytree.tree_leaves((args, kwargs)) if isinstance(t, Tensor)}
     for t in pytree.tree_leaves(result):
         if not isinstance(t, Tensor):
             continue
-        if t.untyped_storage()._cdata in seen:
+        if _C.storage_key(t) in seen:
             raise RuntimeError(
                 f"{name} (with implementation in {getattr(fn, '__module__', '?')}): The output of this custom operator "
                 "(1) must not also be an input to this custom operator and (2) may not alias any inputs to this custom "
@@ -456,7 +459,7 @@ def _check_no_alias(name: str, fn: Callable, args: tuple, kwargs: dict, result: 
                 "and y and x are the same Tensor. Please instead return a clone of the offending output tensor(s) "
                 "(e.g. return x.clone()) or refactor the custom operator to not return y."
             )
-        seen.add(t.untyped_storage()._cdata)
+        seen.add(_C.storage_key(t))
 
 
 class CustomOpDef:
@@ -469,6 +472,8 @@ class CustomOpDef:
         self._init_fn = fn
         self._opoverload = _C.library_define(f"{self._qualname}{schema}", tags)
         self._has_autograd = False
+        self._kernels: dict[str | None, Callable] = {}
+        self._disabled: set[str | None] = set()
         _C.library_impl(self._opoverload, "autograd", self._no_formula)
         _C.library_impl(self._opoverload, "absent", self._no_fake)
 
@@ -504,12 +509,23 @@ class CustomOpDef:
 
         return run
 
+    def _switched(self, key: str | None, fn: Callable) -> Callable:
+        """The kernel, or the function itself while the kernel is switched off."""
+        if fn is self._init_fn:
+            return fn
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            return (self._init_fn if key in self._disabled else fn)(*args, **kwargs)
+
+        return run
+
     def register_kernel(self, device_types: Any, fn: Callable | None = None, /) -> Any:
         """The implementation for tensors on some devices; None: on all."""
 
         def wrap(f: Callable) -> Callable:
             for key in (device_types,) if device_types is None or isinstance(device_types, str) else device_types:
-                _implement(self._opoverload, key or "default", self._checked(f))
+                self._kernels[key] = f
+                _implement(self._opoverload, key or "default", self._checked(self._switched(key, f)))
             return f
 
         return wrap if fn is None else wrap(fn)
@@ -520,6 +536,37 @@ class CustomOpDef:
         return fn
 
     register_abstract = impl_abstract = register_fake
+
+    def register_vmap(self, func: Callable | None = None, /) -> Any:
+        """Keeps the rule func(info, in_dims, *args) -> (results, out_dims). vmap does not use it: it calls custom
+        operators once per slice, which gives the same results."""
+
+        def wrap(f: Callable) -> Callable:
+            self._vmap = f
+            _vmap_rules[self._opoverload] = f
+            return f
+
+        return wrap if func is None else wrap(func)
+
+    @contextlib.contextmanager
+    def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
+        """While the block runs, the kernel of a device is in force or not; without it, the function itself runs."""
+        kernels = self._kernels
+        if device_type not in kernels:
+            import logging
+
+            logging.getLogger(__name__).warning(
+                "Attempted to set_kernel_enabled(%s, %s) on %s, but there was no kernel registered for this device "
+                "type.", device_type, enabled, self._qualname,
+            )  # fmt: skip
+            yield
+            return
+        before = device_type in self._disabled
+        (self._disabled.discard if enabled else self._disabled.add)(device_type)
+        try:
+            yield
+        finally:
+            (self._disabled.add if before else self._disabled.discard)(device_type)
 
     def register_autograd(self, backward: Callable, /, *, setup_context: Callable | None = None) -> None:
         """See torch.library.register_autograd."""
@@ -550,3 +597,76 @@ def custom_op(
         return op
 
     return wrap if fn is None else wrap(fn)
+
+
+# How vmap calls operators of the user, by operator.
+_vmap_rules: dict[Any, Callable] = {}
+
+
+def register_vmap(op: Any, func: Callable | None = None, /, *, lib: Any = None) -> Any:
+    """Keeps the rule func(info, in_dims, *args) -> (results, out_dims). vmap does not use it: it calls custom operators
+    once per slice, which gives the same results."""
+
+    def wrap(f: Callable) -> Callable:
+        _vmap_rules[_overload_of(op)] = f
+        return f
+
+    return wrap if func is None else wrap(func)
+
+
+def _overload_of(op: Any) -> Any:
+    """The operator that a name, packet, overload or custom operator stands for."""
+    if isinstance(op, CustomOpDef):
+        return op._opoverload
+    if isinstance(op, str):
+        namespace, _, name = op.partition("::")
+        packet, _, overload = name.partition(".")
+        found = getattr(getattr(_ops_module(), namespace), packet)
+        return getattr(found, overload or "default")
+    return op.default if isinstance(op, _C.OpOverloadPacket) else op
+
+
+def _ops_module() -> Any:
+    import ingot
+
+    return ingot.ops
+
+
+class OpCheckError(Exception):
+    """A check of an operator failed."""
+
+
+_CHECKS = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
+
+
+def opcheck(
+    op: Any,
+    args: tuple,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    test_utils: str | Sequence[str] = _CHECKS,
+    raise_exception: bool = True,
+    atol: float | None = None,
+    rtol: float | None = None,
+) -> dict[str, Any]:
+    """Checks an operator on a sample: that it mutates and aliases what its schema says, that its fake kernel gives what
+    its kernel gives, that captured programs compute the same. By check: "SUCCESS", or the error."""
+    from ingot import _opcheck
+
+    overload = _overload_of(op)
+    chosen = [test_utils] if isinstance(test_utils, str) else list(test_utils)
+    unknown = [name for name in chosen if name not in _CHECKS]
+    if unknown:
+        raise ValueError(f"opcheck(op, ...): invalid test_utils. Expected test_utils to be subset of {_CHECKS}")
+    results: dict[str, Any] = {}
+    for name in chosen:
+        try:
+            getattr(_opcheck, name)(overload, args, kwargs or {}, rtol, atol)
+            results[name] = "SUCCESS"
+        except Exception as error:
+            if raise_exception:
+                raise OpCheckError(
+                    f"opcheck(op, ...): {name} failed with {error} (scroll up for stack trace)"
+                ) from error
+            results[name] = error
+    return results

@@ -5,6 +5,8 @@ from typing import Any
 
 from ingot import _C
 
+LinAlgError = RuntimeError  # what is raised for a matrix that has no such decomposition or inverse
+
 
 def __getattr__(name: str) -> Any:
     if not name.startswith("__"):

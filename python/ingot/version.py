@@ -2,8 +2,16 @@
 """Versions: Ingot's own, and the release of PyTorch whose behaviour it follows."""
 
 from ingot import __version__
+from ingot._compat import level
 
-torch = "2.13.0+ingot"
 cuda = None
 hip = None
-__all__ = ["__version__", "cuda", "hip", "torch"]
+
+
+def __getattr__(name: str) -> str:
+    if name == "torch":
+        return level().version
+    raise AttributeError(f"module 'ingot.version' has no attribute {name!r}")
+
+
+__all__ = ["__version__", "cuda", "hip"]

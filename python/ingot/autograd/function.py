@@ -108,35 +108,52 @@ class Function:
         found = NotImplemented if answer is None else answer(cls, args)
         if found is not NotImplemented:
             return found
-        ctx = FunctionCtx()
-        recording = _C.is_grad_enabled()
-        ctx.needs_input_grad = tuple(recording and isinstance(a, Tensor) and a.requires_grad for a in args)
-        if cls.setup_context is Function.setup_context:
-            result = _C._call_without_grad(cls.forward, ctx, *args)
-        else:
-            result = _C._call_without_grad(cls.forward, *args)
-            _C._call_without_grad(cls.setup_context, ctx, args, result)
-        single = not isinstance(result, tuple)
-        outputs = [result] if single else list(result)
-        slots = [i for i, o in enumerate(outputs) if isinstance(o, Tensor)]
-        tensors = [a for a in args if isinstance(a, Tensor)]
-        callback = _Backward(cls, ctx, args, slots, len(outputs))
-        made, node = _C._make_function(
-            f"{cls.__name__}Backward",
-            callback,
-            tensors,
-            [outputs[i] for i in slots],
-            ctx._to_save,
-            ctx._dirty,
-            ctx._non_differentiable,
-            ctx._materialize,
-        )
-        if node is not None:  # the engine owns them from here on; otherwise they would be part of a cycle
-            ctx._to_save = ()
-        ctx._dirty = ctx._non_differentiable = ()
-        for i, tensor in zip(slots, made):
-            outputs[i] = tensor
-        return outputs[0] if single else tuple(outputs)
+        if _C._is_tracing():
+            from ingot.jit import _python_op
+
+            return _python_op.traced(cls, args, _run)
+        if _C.compile_is_recording() and _wants_history(args):
+            return _C.compile_aside(_run, (cls, args), {}, True)[0]  # the history is that of real results
+        return _run(cls, args)[0]
+
+
+def _wants_history(args: tuple) -> bool:
+    return _C.is_grad_enabled() and any(isinstance(a, Tensor) and a.requires_grad for a in args)
+
+
+def _run(cls: Any, args: tuple) -> tuple[Any, Any, bool]:
+    """Runs forward and records the call in the history of the results: the results, those of forward itself, and
+    whether arguments were changed."""
+    ctx = FunctionCtx()
+    recording = _C.is_grad_enabled()
+    ctx.needs_input_grad = tuple(recording and isinstance(a, Tensor) and a.requires_grad for a in args)
+    if cls.setup_context is Function.setup_context:
+        result = _C._call_without_grad(cls.forward, ctx, *args)
+    else:
+        result = _C._call_without_grad(cls.forward, *args)
+        _C._call_without_grad(cls.setup_context, ctx, args, result)
+    single = not isinstance(result, tuple)
+    outputs = [result] if single else list(result)
+    slots = [i for i, o in enumerate(outputs) if isinstance(o, Tensor)]
+    tensors = [a for a in args if isinstance(a, Tensor)]
+    callback = _Backward(cls, ctx, args, slots, len(outputs))
+    made, node = _C._make_function(
+        f"{cls.__name__}Backward",
+        callback,
+        tensors,
+        [outputs[i] for i in slots],
+        ctx._to_save,
+        ctx._dirty,
+        ctx._non_differentiable,
+        ctx._materialize,
+    )
+    if node is not None:  # the engine owns them from here on; otherwise they would be part of a cycle
+        ctx._to_save = ()
+    changed = bool(ctx._dirty)
+    ctx._dirty = ctx._non_differentiable = ()
+    for i, tensor in zip(slots, made):
+        outputs[i] = tensor
+    return outputs[0] if single else tuple(outputs), result, changed
 
 
 class _Backward:

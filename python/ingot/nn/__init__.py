@@ -11,3 +11,12 @@ __all__ = [
     "Buffer", "DataParallel", "Parameter", "UninitializedBuffer", "UninitializedParameter", "attention", "functional",
     "init", "modules", "parallel", "parameter", "utils", *_layers,
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    """Packages that few programs need are imported when they are used."""
+    if name in ("intrinsic", "qat", "quantized"):
+        import importlib
+
+        return importlib.import_module(f"ingot.nn.{name}")
+    raise AttributeError(f"module 'ingot.nn' has no attribute {name!r}")

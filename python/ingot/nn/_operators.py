@@ -6,6 +6,13 @@ from typing import Any
 from ingot import _C
 
 
+def _parse_to(*args: Any, **kwargs: Any) -> tuple:
+    """Device, dtype, non_blocking and memory format of the arguments of Module.to."""
+    from ingot.nn.modules.module import _parse_to as parse
+
+    return tuple(parse(args, kwargs))
+
+
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(f"module 'ingot.nn._operators' has no attribute {name!r}")

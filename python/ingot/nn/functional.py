@@ -644,7 +644,7 @@ def interpolate(
             sizes = [math.floor(n * s) for n, s in zip(input.shape[2:], scales)]
         return getattr(_t, f"adaptive_avg_pool{dims}d")(input, sizes)
     if scales is not None and recompute_scale_factor:
-        sizes, scales = [math.floor(float(n) * s) for n, s in zip(input.shape[2:], scales)], None
+        sizes, scales = [math.floor(n * s) for n, s in zip(input.shape[2:], scales)], None
     if antialias and not (mode in ("bilinear", "bicubic") and input.dim() == 4):
         raise ValueError(
             "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input"

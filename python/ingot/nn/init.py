@@ -194,3 +194,27 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
         for column in range(columns):
             tensor[ingot.randperm(rows)[:zeros], column] = 0
     return tensor
+
+
+def _older(name: str) -> Any:
+    """The name without underscore, which warns."""
+    new = globals()[name + "_"]
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        import warnings
+
+        warnings.warn(
+            f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2
+        )
+        return new(*args, **kwargs)
+
+    call.__name__ = name
+    call.__doc__ = f"The older name of {name}_."
+    return call
+
+
+for _name in (
+    "uniform", "normal", "constant", "eye", "dirac", "xavier_uniform", "xavier_normal", "kaiming_uniform",
+    "kaiming_normal", "orthogonal", "sparse",
+):  # fmt: skip
+    globals()[_name] = _older(_name)

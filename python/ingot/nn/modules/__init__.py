@@ -6,8 +6,8 @@ import importlib
 from ingot.nn.modules.module import Module
 
 _FILES = """
-    activation adaptive batchnorm channelshuffle container conv distance dropout flatten fold lazy linear loss module
-    normalization padding pixelshuffle pooling rnn sparse transformer upsampling
+    activation adaptive batchnorm channelshuffle container conv distance dropout flatten fold instancenorm lazy
+    linear loss module normalization padding pixelshuffle pooling rnn sparse transformer upsampling
 """
 _HIDDEN = ("SimpleModule", "NonDynamicallyQuantizableLinear")
 

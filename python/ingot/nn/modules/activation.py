@@ -199,13 +199,14 @@ class MultiheadAttention(Module):
         self.head_dim = embed_dim // num_heads
         if self.head_dim * num_heads != embed_dim:
             raise AssertionError("embed_dim must be divisible by num_heads")
-        separate = (("q", embed_dim), ("k", self.kdim), ("v", self.vdim))
-        for name, size in separate:
-            same = self._qkv_same_embed_dim
+        same = self._qkv_same_embed_dim
+        if same:
+            self.in_proj_weight = Parameter(ingot.empty((3 * embed_dim, embed_dim), **options))
+        for name, size in (("q", embed_dim), ("k", self.kdim), ("v", self.vdim)):
             weight = None if same else Parameter(ingot.empty((embed_dim, size), **options))
             self.register_parameter(f"{name}_proj_weight", weight)
-        packed = Parameter(ingot.empty((3 * embed_dim, embed_dim), **options)) if self._qkv_same_embed_dim else None
-        self.register_parameter("in_proj_weight", packed)
+        if not same:
+            self.register_parameter("in_proj_weight", None)
         self.register_parameter("in_proj_bias", Parameter(ingot.empty(3 * embed_dim, **options)) if bias else None)
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, **options)
         self.bias_k = self.bias_v = None

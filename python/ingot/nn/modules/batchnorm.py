@@ -116,64 +116,6 @@ class BatchNorm3d(_BatchNorm):
     ranks = (5,)
 
 
-class _InstanceNorm(_NormBase):
-    def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-5,
-        momentum: float = 0.1,
-        affine: bool = False,
-        track_running_stats: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
-
-    def forward(self, input: Tensor) -> Tensor:
-        self._check_input_dim(input)
-        unbatched = input.dim() == self.ranks[0]
-        channel = 0 if unbatched else 1
-        if input.size(channel) != self.num_features and self.affine:
-            raise ValueError(
-                f"expected input's size at dim={channel} to match num_features ({self.num_features}), but got: "
-                f"{input.size(channel)}."
-            )
-        result = F.instance_norm(
-            input.unsqueeze(0) if unbatched else input,
-            self.running_mean,
-            self.running_var,
-            self.weight,
-            self.bias,
-            self.training or not self.track_running_stats,
-            0.0 if self.momentum is None else self.momentum,
-            self.eps,
-        )
-        return result.squeeze(0) if unbatched else result
-
-    def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, local_metadata: dict, strict: bool, missing: list, extra: list, errors: list
-    ) -> None:
-        if local_metadata.get("version", None) is None and not self.track_running_stats:
-            found = [name for name in _STATISTICS[:2] if prefix + name in state_dict]
-            for name in found:  # written by versions that always had statistics
-                state_dict.pop(prefix + name)
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing, extra, errors)
-
-
-class InstanceNorm1d(_InstanceNorm):
-    ranks = (2, 3)
-
-
-class InstanceNorm2d(_InstanceNorm):
-    ranks = (3, 4)
-
-
-class InstanceNorm3d(_InstanceNorm):
-    ranks = (4, 5)
-
-
 class _LazyNorm(LazyModuleMixin):
     """num_features is inferred from the first input."""
 
@@ -228,13 +170,45 @@ class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
     cls_to_become = BatchNorm3d
 
 
-class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
-    cls_to_become = InstanceNorm1d
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalization over the processes of a group. There is one process: it is BatchNorm of any dimensions in
+    evaluation; in training PyTorch refuses tensors of the CPU."""
 
+    def __init__(
+        self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
+        track_running_stats: bool = True, process_group: Any = None, device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype)
+        self.process_group = process_group
 
-class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
-    cls_to_become = InstanceNorm2d
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
 
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        if self.training and input.device.type == "cpu":
+            raise ValueError(
+                "SyncBatchNorm expected input tensor to be on GPU or XPU or hpu or privateuseone"
+            )
+        return super().forward(input)
 
-class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
-    cls_to_become = InstanceNorm3d
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """The module with every BatchNorm replaced by a SyncBatchNorm of the same parameters."""
+        out = module
+        if isinstance(module, _BatchNorm) and not isinstance(module, SyncBatchNorm):
+            out = cls(
+                module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats,
+                process_group,
+            )
+            if module.affine:
+                out.weight, out.bias = module.weight, module.bias
+            out.running_mean, out.running_var = module.running_mean, module.running_var
+            out.num_batches_tracked = module.num_batches_tracked
+            out.training = module.training
+            if hasattr(module, "qconfig"):
+                out.qconfig = module.qconfig
+        for name, child in module.named_children():
+            out.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return out

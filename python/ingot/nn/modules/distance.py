@@ -13,6 +13,14 @@ class PairwiseDistance(SimpleModule):
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         return self._call(x1, x2)
 
+    @property
+    def norm(self) -> float:
+        """The name that PyTorch has for p."""
+        return self.p
 
-class CosineSimilarity(PairwiseDistance):
+
+class CosineSimilarity(SimpleModule):
     arguments, function = "dim=1, eps=1e-8", "cosine_similarity"
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        return self._call(x1, x2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ingot import _C
 from ingot.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
 
 
@@ -38,7 +39,8 @@ class LazyModuleMixin:
         return any(is_lazy(v) for v in (*self._parameters.values(), *self._buffers.values()) if v is not None)
 
     def _infer_parameters(self, module: Any, args: tuple, kwargs: dict | None = None) -> None:
-        module.initialize_parameters(*args, **(kwargs or {}))
+        # Once in the life of a module, and not part of what torch.compile captures.
+        _C.compile_aside(module.initialize_parameters, args, kwargs or {}, True)
         if module.has_uninitialized_params():
             raise RuntimeError(
                 f"module {self._get_name()} has not been fully initialized: some parameters are still uninitialized"

@@ -15,12 +15,13 @@ from typing import Any, NoReturn, TypeVar
 
 import ingot
 from ingot import _C
+from ingot._bridge import adopt
 from ingot._C import Tensor
 from ingot.nn.parameter import Buffer, Parameter, is_lazy
 from ingot.utils.hooks import HookDict, RemovableHandle
 
 T = TypeVar("T", bound="Module")
-_EXTRA_STATE = "_extra_state"
+_EXTRA_STATE = _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 
 class _IncompatibleKeys(namedtuple("_IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -209,6 +210,7 @@ class Module:
     dump_patches = False
     _version = 1
     training: bool
+    _compiled_call_impl: Callable | None = None  # Module.compile()
     call_super_init = False
     T_destination = TypeVar("T_destination", bound=dict[str, Any])
 
@@ -467,6 +469,8 @@ class Module:
         observer = _C._call_observer()
         if observer is not None:
             return observer(self, self._call_impl, args, kwargs)
+        if self._compiled_call_impl is not None:
+            return self._compiled_call_impl(*args, **kwargs)
         return self._call_impl(*args, **kwargs)
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
@@ -497,9 +501,7 @@ class Module:
             self._always_called(args, kwargs, called)
             raise
 
-    def _call_with_hooks(
-        self, args: tuple, kwargs: dict, called: set[int], forward: Callable | None = None
-    ) -> Any:
+    def _call_with_hooks(self, args: tuple, kwargs: dict, called: set[int], forward: Callable | None = None) -> Any:
         for hooks, with_kwargs in (
             (_global["forward_pre"], ()),
             (self._forward_pre_hooks, self._forward_pre_hooks_with_kwargs),
@@ -716,7 +718,7 @@ class Module:
         unexpected: list[str] = []
         errors: list[str] = []
         metadata = getattr(state_dict, "_metadata", None)
-        values = OrderedDict(state_dict)
+        values = OrderedDict(adopt(state_dict))
         if metadata is not None:
             values._metadata = metadata
 
@@ -926,7 +928,13 @@ class Module:
         )
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError("Module.compile is not supported")
+        """Compiles the calls of this module, in place; see torch.compile."""
+        from ingot._dynamo.eval_frame import compile_calls
+
+        object.__setattr__(self, "_compiled_call_impl", compile_calls(self, *args, **kwargs))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k != "_compiled_call_impl"}
 
     # Printing
 

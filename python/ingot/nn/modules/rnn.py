@@ -9,6 +9,7 @@ import warnings
 from typing import Any
 
 import ingot
+from ingot import _C
 from ingot._C import Tensor
 from ingot.nn import init
 from ingot.nn.modules.module import Module
@@ -122,7 +123,8 @@ class RNNBase(Module):
         return [("hidden", self.proj_size or self.hidden_size)]
 
     def _run(self, input: Any, states: list[Tensor] | None) -> tuple[Any, list[Tensor]]:
-        """Calls the operator; the hidden states are a list."""
+        """Calls the operator; the hidden states are a list. Who calls it is not compiled, as in PyTorch."""
+        _C.compile_leave()
         own = getattr(input, "_run", None)
         if own is not None:
             return own(self, states)

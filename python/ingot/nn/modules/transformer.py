@@ -12,7 +12,7 @@ from ingot._C import Tensor
 from ingot.nn import functional as F
 from ingot.nn import init
 from ingot.nn._attention import canonical_mask
-from ingot.nn.modules.activation import MultiheadAttention
+from ingot.nn.modules.activation import GELU, MultiheadAttention, ReLU
 from ingot.nn.modules.container import ModuleList
 from ingot.nn.modules.dropout import Dropout
 from ingot.nn.modules.linear import Linear
@@ -97,6 +97,13 @@ class TransformerEncoderLayer(_Layer):
         self._feed_forward_parts(d_model, dim_feedforward, dropout, 2, layer_norm_eps, bias, options)
         self.norm_first = norm_first
         self.activation = _activation(activation)
+
+    @property
+    def activation_relu_or_gelu(self) -> int:
+        """1: ReLU, 2: GELU, 0: another activation."""
+        kinds = ((F.relu, ReLU), (F.gelu, GELU))
+        return next((i for i, (f, cls) in enumerate(kinds, 1)
+                     if self.activation is f or isinstance(self.activation, cls)), 0)  # fmt: skip
 
     def forward(
         self,
@@ -314,3 +321,12 @@ class Transformer(Module):
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
         return _causal_mask(sz, device, dtype)
+
+
+def _get_activation_fn(activation: str) -> Any:
+    """The function of a name: relu or gelu."""
+    if activation == "relu":
+        return F.relu
+    if activation == "gelu":
+        return F.gelu
+    raise RuntimeError(f"activation should be relu/gelu, not {activation}")

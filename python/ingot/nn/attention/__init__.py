@@ -25,6 +25,16 @@ _backends: ContextVar[tuple[SDPBackend, ...]] = ContextVar(
 )
 
 
+def _is_enabled(backend: SDPBackend) -> bool:
+    return backend in _backends.get()
+
+
+def _enable_backend(backend: SDPBackend, on: bool) -> None:
+    """Switch one backend for the code that follows."""
+    rest = tuple(b for b in _backends.get() if b is not backend)
+    _backends.set((*rest, backend) if on else rest)
+
+
 def _cur_sdpa_kernel_backends(with_priority: bool = False) -> list[SDPBackend]:
     return list(_backends.get())
 

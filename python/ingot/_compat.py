@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The release of PyTorch whose defaults apply where releases differ."""
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import NamedTuple
+
+__all__ = ["compat_level", "set_compat"]
+
+
+class _Level(NamedTuple):
+    """What a release does without being told."""
+
+    version: str  # of torch.__version__
+    strict: bool  # exports are strict
+    functional: bool  # exports are functional: writes become outputs
+
+
+_LEVELS = {
+    "2.5": _Level("2.5.1+ingot", strict=True, functional=True),
+    "2.13": _Level("2.13.0+ingot", strict=False, functional=False),
+}
+_current: ContextVar[str] = ContextVar("_compat", default="2.5")
+
+
+def compat_level() -> str:
+    """The level in force: "2.5" or "2.13"."""
+    return _current.get()
+
+
+def level() -> _Level:
+    return _LEVELS[_current.get()]
+
+
+def set_compat(name: str) -> contextlib.AbstractContextManager[None]:
+    """Chooses the defaults of a release of PyTorch: "2.5", the standard, or "2.13", where torch.export.export is not
+    strict and keeps writes. It holds from now on; as a context manager, until the block ends."""
+    if name not in _LEVELS:
+        raise ValueError(f"set_compat: there is no level {name!r}; expected one of {', '.join(_LEVELS)}")
+    before = _current.get()
+    _current.set(name)
+
+    @contextlib.contextmanager
+    def until_left() -> Iterator[None]:
+        try:
+            yield
+        finally:
+            _current.set(before)
+
+    return until_left()

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checks of torch.library.opcheck."""
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import ingot
+from ingot._C import Tensor
+from ingot.utils import _pytree as pytree
+
+__all__ = ["test_aot_dispatch_dynamic", "test_autograd_registration", "test_faketensor", "test_schema"]
+
+
+def _copied(args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+    def copy_of(value: Any) -> Any:
+        if not isinstance(value, Tensor):
+            return copy.copy(value)
+        return value.detach().clone().requires_grad_(value.requires_grad)
+
+    return pytree.tree_map(copy_of, (args, kwargs))
+
+
+def _close(a: Any, b: Any, rtol: float | None, atol: float | None) -> None:
+    pairs = zip(pytree.tree_leaves(a), pytree.tree_leaves(b), strict=True)
+    for x, y in pairs:
+        if isinstance(x, Tensor):
+            ingot.testing.assert_close(x, y, rtol=rtol, atol=atol, equal_nan=True)
+
+
+def _shares(a: Tensor, b: Tensor) -> bool:
+    return a.numel() > 0 and b.numel() > 0 and a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
+
+
+def test_schema(op: Any, args: tuple, kwargs: dict[str, Any], rtol: Any, atol: Any) -> None:
+    """The operator writes the arguments that its schema says, and its results share memory with no other ones."""
+    own_args, own_kwargs = _copied(args, kwargs)
+    with ingot.no_grad():
+        result = op(*own_args, **own_kwargs)
+    arguments = op._schema.arguments
+    given = dict(zip([a.name for a in arguments], own_args, strict=False)) | own_kwargs
+    before = dict(zip([a.name for a in arguments], args, strict=False)) | kwargs
+    for argument in arguments:
+        now, then = (pytree.tree_leaves(x.get(argument.name)) for x in (given, before))
+        for a, b in zip(now, then, strict=True):
+            if not isinstance(a, Tensor):
+                continue
+            written = not ingot.equal(a, b) and not (a.isnan() == b.isnan()).all().item()
+            written = written or not bool(ingot.isclose(a, b, rtol=0, atol=0, equal_nan=True).all())
+            if written and not (argument.alias_info is not None and argument.alias_info.is_write):
+                raise RuntimeError(f"Argument {argument.name} is not defined as mutable but was mutated")
+            if argument.alias_info is None:
+                for out in pytree.tree_leaves(result):
+                    if isinstance(out, Tensor) and _shares(out, a):
+                        raise RuntimeError(
+                            f"Argument {argument.name} is not defined to alias output but was aliasing"
+                        )
+
+
+def test_autograd_registration(op: Any, args: tuple, kwargs: dict[str, Any], rtol: Any, atol: Any) -> None:
+    """If an input requires a gradient, a result of floating type has a history."""
+    leaves = pytree.tree_leaves((args, kwargs))
+    if not any(isinstance(x, Tensor) and x.requires_grad for x in leaves):
+        return
+    own_args, own_kwargs = _copied(args, kwargs)
+    for out in pytree.tree_leaves(op(*own_args, **own_kwargs)):
+        if isinstance(out, Tensor) and out.is_floating_point() and out.requires_grad:
+            return
+    raise AssertionError(
+        f"{op} has an input that requires grad, but no result does: register an autograd formula "
+        "(torch.library.register_autograd)"
+    )
+
+
+def test_faketensor(op: Any, args: tuple, kwargs: dict[str, Any], rtol: Any, atol: Any) -> None:
+    """The fake kernel gives results like those of the kernel."""
+    from ingot._subclasses.fake_tensor import FakeTensorMode
+
+    with ingot.no_grad():
+        own_args, own_kwargs = _copied(args, kwargs)
+        real = op(*own_args, **own_kwargs)
+        mode = FakeTensorMode()
+
+        def fake_of(value: Any) -> Any:
+            return mode.from_tensor(value) if isinstance(value, Tensor) else value
+
+        fake_args, fake_kwargs = pytree.tree_map(fake_of, (args, kwargs))
+        with mode:
+            fake = op(*fake_args, **fake_kwargs)
+    pairs = list(zip(pytree.tree_leaves(real), pytree.tree_leaves(fake), strict=True))
+    for a, b in pairs:
+        if not isinstance(a, Tensor):
+            continue
+        if a.ndim != b.ndim or a.dtype != b.dtype:
+            raise AssertionError(
+                f"a result is {a.dtype} of {a.ndim} dimensions, the fake kernel says {b.dtype}, {b.ndim}"
+            )
+        for d, (x, y) in enumerate(zip(a.shape, b.shape, strict=True)):
+            if isinstance(y, int) and x != y:
+                raise AssertionError(f"dimension {d} of a result has {x} elements, the fake kernel says {y}")
+
+
+def test_aot_dispatch_dynamic(op: Any, args: tuple, kwargs: dict[str, Any], rtol: Any, atol: Any) -> None:
+    """A captured program with symbolic sizes computes what the operator computes."""
+    from ingot.fx.experimental.proxy_tensor import make_fx
+
+    leaves, spec = pytree.tree_flatten((args, kwargs))
+    places = [i for i, x in enumerate(leaves) if isinstance(x, Tensor)]
+
+    def call(*tensors: Tensor) -> Any:
+        own = list(leaves)
+        for i, t in zip(places, tensors, strict=True):
+            own[i] = t
+        a, k = pytree.tree_unflatten(own, spec)
+        return op(*a, **k)
+
+    with ingot.no_grad():
+        own_args, own_kwargs = _copied(args, kwargs)
+        want = op(*own_args, **own_kwargs)
+        fresh = [x for x in pytree.tree_leaves(_copied(args, kwargs)) if isinstance(x, Tensor)]
+        program = make_fx(call, tracing_mode="symbolic")(*fresh)
+        again = [x for x in pytree.tree_leaves(_copied(args, kwargs)) if isinstance(x, Tensor)]
+        _close(program(*again), want, rtol, atol)
