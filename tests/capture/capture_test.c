@@ -511,6 +511,21 @@ static void in_place_view_of_a_constant(void **state) {
   ig_program_free(end(ig_neg(c, x)));
 }
 
+static void refused_in_place_view_of_a_constant(void **state) {
+  (void)state;
+  ig_tensor *real = ig_tensor_empty(c, IG_F32, (const int64_t[]){4, 4}, 2);
+  assert_int_equal(ig_capture_begin(c), IG_OK);
+  ig_tensor *x = input("x", 4, 4);
+  ig_scope s = ig_scope_open(c);
+  (void)ig_unsqueeze_(c, real, ig_const(9));
+  assert_int_not_equal(ig_ctx_status(c), IG_OK);
+  ig_ctx_clear(c);
+  ig_scope_close(c, s);
+  ig_tensor *sum = ig_add_tensor(c, x, real);  // the fake of the constant is still there
+  is_ok();
+  ig_program_free(end(sum));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(state_and_writes, setup, teardown),
@@ -526,6 +541,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(checked_when_run, setup, teardown),
       cmocka_unit_test_setup_teardown(in_place_views, setup, teardown),
       cmocka_unit_test_setup_teardown(in_place_view_of_a_constant, setup, teardown),
+      cmocka_unit_test_setup_teardown(refused_in_place_view_of_a_constant, setup, teardown),
       cmocka_unit_test(out_of_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

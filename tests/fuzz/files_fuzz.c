@@ -1,125 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files that are valid except for a few values: a small program (made from bytes as in ops_fuzz) is
-// saved as .pt2 or ONNX, values of the document are changed in place, and the file is opened,
-// described, verified, run and converted, as by the command, within small budgets. What verify
-// accepts must not fail because of its structure when it runs.
+// saved as .pt2, ONNX or a TorchScript archive, or an archive is made from a source; values of the
+// document are changed in place, and the file is opened, described, verified, run and converted, as
+// by the command, within small budgets.
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive.h"
 #include "fuzz.h"
 #include "ingot/file.h"
-#include "ingot/model.h"
 #include "ingot/onnx.h"
 #include "ingot/pass.h"
 #include "mutate.h"
-#include "op/call.h"
-#include "program.h"
 #include "pt2/archive.h"
-#include "tensor/number.h"
+#include "use.h"
 
-enum { MAX_MEMORY = 32 << 20, MAX_ELEMENTS = 1 << 14 };
-
-static ig_tensor *input_of(ig_ctx *c, const ig_model_port *port) {
-  int64_t sizes[IG_MAX_DIM];
-  int64_t total = 1;
-  if (port->ndim < 0 || port->ndim > IG_MAX_DIM) return NULL;
-  for (int d = 0; d < port->ndim; d++) {
-    sizes[d] = port->dims[d]->value < 0 ? 2 : port->dims[d]->value;
-    if (__builtin_mul_overflow(total, sizes[d], &total) || total > MAX_ELEMENTS) return NULL;
-  }
-  ig_tensor *t = ig_tensor_empty(c, port->dtype, sizes, port->ndim);
-  ig_value one = ig_of_i64(1);
-  if (t) ig_fill(ig_tensor_data(t), port->dtype, (size_t)total, &one);
-  return t;
-}
-
-// Errors that the structure of a program makes, whatever the elements of its inputs are. Others may
-// be theirs: indices out of bounds, matrices without an inverse, dtypes that only a kernel refuses.
-static bool is_structural(ig_status st) {
-  return st == IG_BAD_TYPE || st == IG_SYNTAX || st == IG_ASSERTION || st == IG_NOT_FOUND ||
-         st == IG_MISMATCH || st == IG_OVERFLOW || st == IG_BRANCH || st == IG_DATA_DEPENDENT;
-}
-
-static void run(ig_ctx *c, ig_model *m, bool sound) {
-  const ig_model_port *const *ports = NULL;
-  ig_session *s = NULL;
-  size_t n = ig_model_inputs(m, &ports);
-  bool ok = ig_session_create(c, m, &s) == IG_OK;
-  for (size_t i = 0; ok && i < n; i++) {
-    if (ports[i]->kind != IG_KIND_TENSOR) continue;
-    ig_tensor *t = input_of(c, ports[i]);
-    ok = t && ig_session_set(s, ports[i]->name, t) == IG_OK;
-  }
-  if (ok) {
-    fuzz_calls++;
-    ig_status st = ig_session_run(s);
-    fuzz_show("run: %s\n", st == IG_OK ? "ok" : ig_ctx_error(c));
-    if (sound && is_structural(st) && !fuzz_fails_allocations())
-      fuzz_finding("sound, but its run is refused: %s", ig_ctx_error(c));
-  } else {
-    fuzz_show("no run: %s\n", ig_ctx_error(c));
-  }
-  ig_session_free(s);
-  ig_ctx_clear(c);
-}
-
-static void convert(ig_ctx *c, draw *d, const ig_model *m) {
-  ig_program *p = ig_model_program(m);
-  ig_sink sink = ig_sink_memory(c->alloc);
-  if (p && draw_byte(d) & 1) {
-    (void)!ig_program_write(c, p, NULL, &sink);
-  } else if (p) {
-    (void)!ig_program_convert_onnx(c, p, NULL, NULL, &sink);
-  } else if (ig_model_onnx(m)) {
-    int opset = 7 + (int)draw_below(d, 20);
-    (void)!ig_onnx_convert(c, ig_model_onnx(m), opset, IG_ONNX_EXTERNAL_NEVER, NULL, &sink);
-  }
-  fuzz_show("convert: %s\n", ig_ctx_error(c));
-  ig_ctx_clear(c);
-  ig_sink_drop(&sink);
-  if (!p) return;
-  ig_program *next = NULL;
-  ig_decompose_args how = {.level = IG_DECOMPOSE_CORE};
-  if (ig_program_decompose(c, p, &how, &next) == IG_OK) ig_text_free(c, ig_program_text(c, next));
-  fuzz_show("taken apart: %s\n", ig_ctx_error(c));
-  ig_ctx_clear(c);
-  ig_program_free(next);
-}
-
-static void look(ig_ctx *c, const ig_model *m) {
-  const ig_model_symbol *const *symbols = NULL;
-  const ig_model_relation *const *relations = NULL;
-  (void)ig_model_symbols(c, m, &symbols);
-  ig_ctx_clear(c);
-  (void)ig_model_relations(c, m, &relations);
-  ig_ctx_clear(c);
-  if (ig_model_program(m)) {
-    ig_text_free(c, ig_program_text(c, ig_model_program(m)));
-    ig_text_free(c, ig_program_code(c, ig_model_program(m)));
-  }
-  ig_ctx_clear(c);
-}
-
-static void use(ig_ctx *c, draw *d, ig_bytes bytes) {
-  ig_model *m = NULL;
-  ig_limits limits = {
-      .size = sizeof limits, .max_nodes = 100000, .max_work = 3000000, .max_millis = 5000};
-  ig_model_options o = {.size = sizeof o, .limits = &limits, .program = draw_byte(d) & 1};
-  ig_scope s = ig_scope_open(c);
-  if (ig_model_open_bytes(c, "fuzz", bytes.at, bytes.n, &o, &m) == IG_OK) {
-    look(c, m);
-    bool sound = ig_model_verify(c, m, &o) == IG_OK;
-    fuzz_show("verify: %s\n", sound ? "sound" : ig_ctx_error(c));
-    ig_ctx_clear(c);
-    run(c, m, sound);
-    convert(c, d, m);
-  } else {
-    fuzz_show("not opened: %s\n", ig_ctx_error(c));
-  }
-  ig_model_free(m);
-  ig_ctx_clear(c);
-  ig_scope_close(c, s);
-}
+enum { MAX_MEMORY = 32 << 20 };
 
 static void mutate_and_use(ig_ctx *c, draw *d, const ig_program *p) {
   unsigned form = (unsigned)draw_below(d, 5);
@@ -132,15 +28,28 @@ static void mutate_and_use(ig_ctx *c, draw *d, const ig_program *p) {
               fuzz_mutate_archive(c, d, (ig_bytes){base.at, base.n}, &changed);
     if (!ok) fuzz_show("no archive: %s\n", ig_ctx_error(c));
     ig_ctx_clear(c);
-    if (ok) use(c, d, (ig_bytes){changed.at, changed.n});
+    if (ok) fuzz_use(c, d, (ig_bytes){changed.at, changed.n});
   } else {
     bool ok = ig_program_write_onnx(c, p, NULL, &base) == IG_OK &&
               fuzz_mutate_proto(c, d, (ig_bytes){base.at, base.n}, &text);
     if (!ok) fuzz_show("no ONNX: %s\n", ig_ctx_error(c));
     ig_ctx_clear(c);
-    if (ok) use(c, d, (ig_bytes){(const uint8_t *)text.at, text.n});
+    if (ok) fuzz_use(c, d, (ig_bytes){(const uint8_t *)text.at, text.n});
   }
   ig_str_free(&text);
+  ig_sink_drop(&base);
+  ig_sink_drop(&changed);
+}
+
+static void mutate_and_use_archive(ig_ctx *c, draw *d, fuzz_program *p, bool traced) {
+  ig_sink base = ig_sink_memory(c->alloc);
+  ig_sink changed = ig_sink_memory(c->alloc);
+  bool ok = traced ? fuzz_archive_trace(c, p, &base) : fuzz_archive_script(c, d, &base);
+  if (!ok) fuzz_show("no archive: %s\n", ig_ctx_error(c));
+  ig_ctx_clear(c);
+  ok = ok && fuzz_mutate_archive(c, d, (ig_bytes){base.at, base.n}, &changed);
+  ig_ctx_clear(c);
+  if (ok) fuzz_use(c, d, (ig_bytes){changed.at, changed.n});
   ig_sink_drop(&base);
   ig_sink_drop(&changed);
 }
@@ -154,8 +63,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   draw d = {data + half, n - half};
   ig_scope scope = ig_scope_open(c);
   unsigned how = draw_byte(&d);
-  fuzz_program_make(c, (draw){data, half}, 1 + how % 4, false, &p);
-  ig_program *ep = p.nsteps ? fuzz_program_export(&p, how & 16, false) : NULL;
+  bool script = (how & 0xE0) == 0x20;
+  bool traced = (how & 0xE0) == 0x40 || (how & 0xE0) == 0x60;
+  if (!script) fuzz_program_make(c, (draw){data, half}, 1 + how % 4, false, &p);
+  if (script || (traced && p.nsteps)) mutate_and_use_archive(c, &d, &p, traced);
+  ig_program *ep = !script && !traced && p.nsteps ? fuzz_program_export(&p, how & 16, false) : NULL;
   ig_program *functional = NULL;
   if (ep && ig_program_functionalize(c, ep, &functional) == IG_OK)
     mutate_and_use(c, &d, functional);

@@ -4,8 +4,13 @@
 #include <stdint.h>
 
 #include "ingot/model.h"
+#include "mutate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t room, unsigned seed);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t room, unsigned seed) {
+  return fuzz_mutate_input(data, n, room, seed);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   ig_ctx *c = NULL;

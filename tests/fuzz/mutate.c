@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/str_bytes.h"
 #include "codec/json.h"
 #include "codec/zip.h"
 #include "values.h"
@@ -152,6 +153,184 @@ static void change_json(ig_arena *arena, draw *d, const ig_json *root) {
   }
 }
 
+// ---- sources: words, numbers and strings are replaced by others, lines are dropped and repeated
+
+static const char *const words[] = {"Tensor",
+                                    "int",
+                                    "float",
+                                    "bool",
+                                    "str",
+                                    "None",
+                                    "Any",
+                                    "List[int]",
+                                    "List[Tensor]",
+                                    "Optional[Tensor]",
+                                    "Dict[str, int]",
+                                    "Tuple[int, Tensor]",
+                                    "self",
+                                    "x",
+                                    "torch",
+                                    "ops",
+                                    "prim",
+                                    "aten",
+                                    "annotate",
+                                    "unchecked_cast",
+                                    "uninitialized",
+                                    "append",
+                                    "sort",
+                                    "sorted",
+                                    "clear",
+                                    "extend",
+                                    "insert",
+                                    "pop",
+                                    "remove",
+                                    "copy",
+                                    "keys",
+                                    "items",
+                                    "popitem",
+                                    "update",
+                                    "setdefault",
+                                    "add",
+                                    "add_",
+                                    "mul",
+                                    "slice",
+                                    "select",
+                                    "index",
+                                    "index_put_",
+                                    "view",
+                                    "reshape",
+                                    "expand",
+                                    "cat",
+                                    "stack",
+                                    "split",
+                                    "chunk",
+                                    "join",
+                                    "replace",
+                                    "format",
+                                    "str",
+                                    "int",
+                                    "float",
+                                    "len",
+                                    "min",
+                                    "max",
+                                    "range",
+                                    "__getitem__",
+                                    "__contains__",
+                                    "_set_item",
+                                    "as_strided",
+                                    "resize_",
+                                    "item",
+                                    "tolist",
+                                    "data",
+                                    "grad",
+                                    "shape",
+                                    "dtype",
+                                    "device",
+                                    "size",
+                                    "numel",
+                                    "tensor",
+                                    "zeros",
+                                    "full",
+                                    "arange",
+                                    "is",
+                                    "not",
+                                    "if",
+                                    "while",
+                                    "for",
+                                    "return",
+                                    "raise",
+                                    "assert",
+                                    "isinstance",
+                                    "hasattr",
+                                    "getattr",
+                                    "fork",
+                                    "wait",
+                                    "__torch__",
+                                    "__torch__.M",
+                                    "__new__",
+                                    "forward",
+                                    "CONSTANTS.c0",
+                                    "training",
+                                    "9223372036854775807",
+                                    "-1",
+                                    "\"\"",
+                                    "[]",
+                                    "{}",
+                                    "()"};
+
+static const char *any_word(ig_ctx *c, draw *d) {
+  if (draw_chance(d, 40)) {
+    const ig_op *op = fuzz_pick(c, d);
+    if (op) return op->schema.name;
+  }
+  return words[draw_below(d, sizeof words / sizeof *words)];
+}
+
+static bool is_word(uint8_t ch) {
+  return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') ||
+         ch == '_';
+}
+
+// A word of the text, or a single sign, at or behind a position.
+static ig_bytes word_at(ig_bytes in, size_t at) {
+  while (at < in.n && (in.at[at] == ' ' || in.at[at] == '\n')) at++;
+  while (at > 0 && at < in.n && is_word(in.at[at]) && is_word(in.at[at - 1])) at--;
+  size_t end = at;
+  while (end < in.n && is_word(in.at[end])) end++;
+  if (end == at && end < in.n) end++;
+  return (ig_bytes){in.at + at, end - at};
+}
+
+static ig_bytes line_at(ig_bytes in, size_t at) {
+  size_t end = at;
+  while (at > 0 && in.at[at - 1] != '\n') at--;
+  while (end < in.n && in.at[end] != '\n') end++;
+  return (ig_bytes){in.at + at, end + (end < in.n) - at};
+}
+
+static size_t any_place(draw *d, ig_bytes in) {
+  size_t at = draw_byte(d);
+  return (at << 8 | draw_byte(d)) % in.n;
+}
+
+static void change_source(ig_ctx *c, draw *d, ig_bytes in, ig_str *out) {
+  unsigned how = draw_byte(d);
+  bool line = how < 60;
+  size_t at = any_place(d, in);
+  ig_bytes part = line ? line_at(in, at) : word_at(in, at);
+  size_t from = (size_t)(part.at - in.at);
+  ig_str_bytes(out, in.at, from);
+  if (line && how >= 30) {  // twice, or another one as well
+    ig_bytes other = how < 45 ? part : line_at(in, any_place(d, in));
+    ig_str_bytes(out, other.at, other.n);
+    ig_str_bytes(out, part.at, part.n);
+  } else if (!line && part.n && part.at[0] >= '0' && part.at[0] <= '9') {
+    ig_str_add(out, "%lld", (long long)fuzz_int(d));
+  } else if (!line && how < 150) {  // another word of the text
+    ig_bytes other = word_at(in, any_place(d, in));
+    ig_str_bytes(out, other.at, other.n);
+  } else if (!line && how < 240) {
+    ig_str_add(out, "%s", any_word(c, d));
+  } else if (!line) {
+    ig_str_add(out, "%s(%.*s)", any_word(c, d), (int)part.n, (const char *)part.at);
+  }
+  ig_str_bytes(out, part.at + part.n, in.n - from - part.n);
+}
+
+static bool mutate_source(ig_ctx *c, draw *d, ig_bytes in, ig_str *out) {
+  size_t changes = 1 + draw_below(d, 4);
+  ig_str_bytes(out, in.at, in.n);
+  for (size_t i = 0; i < changes && out->n && !out->failed; i++) {
+    ig_str next = ig_str_make(c->alloc);
+    change_source(c, d, (ig_bytes){(const uint8_t *)out->at, out->n}, &next);
+    ig_str_free(out);
+    *out = next;
+  }
+  return !out->failed;
+}
+
+// ---- archives
+
 static bool ends_with(const char *s, const char *end) {
   size_t n = strlen(s);
   size_t m = strlen(end);
@@ -173,6 +352,9 @@ static bool add_member(ig_ctx *c, draw *d, ig_zip_writer *w, const ig_zip_entry 
     ig_json_value(&writer, root);
     ok = !text.failed;
     bytes = (ig_bytes){(const uint8_t *)text.at, text.n};
+  } else if (ok && mutated && ends_with(name, ".py") && bytes.n) {
+    ok = mutate_source(c, d, bytes, &text);
+    bytes = (ig_bytes){(const uint8_t *)text.at, text.n};
   } else if (ok && mutated && bytes.n) {
     uint8_t *copy = ig_arena_push(&arena, bytes.n);
     ok = copy != NULL;
@@ -182,6 +364,7 @@ static bool add_member(ig_ctx *c, draw *d, ig_zip_writer *w, const ig_zip_entry 
       bytes.at = copy;
     }
   }
+  ig_ctx_clear(c);  // a JSON text that does not parse is copied as it is
   ok = ok && ig_zip_add(w, name, &bytes, 1) == IG_OK;
   ig_str_free(&text);
   ig_arena_free(&arena);
@@ -196,14 +379,54 @@ bool fuzz_mutate_archive(ig_ctx *c, draw *d, ig_bytes in, ig_sink *out) {
   bool ok = true;
   for (size_t i = 0; ok && i < z.n; i++) {
     const ig_zip_entry *e = &z.entries[i];
-    bool json = ends_with(e->name, ".json");
+    bool text = ends_with(e->name, ".json") || ends_with(e->name, ".py");
+    bool pickle = ends_with(e->name, ".pkl");
     if (draw_chance(d, 2)) continue;
-    ok = add_member(c, d, &w, e, json ? !draw_chance(d, 30) : draw_chance(d, 5));
+    ok = add_member(c, d, &w, e, text ? !draw_chance(d, 30) : draw_chance(d, pickle ? 20 : 5));
   }
   ok = ok && ig_zip_finish(&w) == IG_OK;
   ig_zip_writer_free(&w);
   ig_zip_close(&z);
   return ok;
+}
+
+// From libFuzzer, if it is there.
+// NOLINTNEXTLINE: the name is libFuzzer's
+__attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *data, size_t n, size_t room);
+
+// Decisions from a number.
+enum { SEEDED = 64 };
+static draw seeded(uint64_t state, uint8_t *room) {
+  for (size_t i = 0; i < SEEDED; i++) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    room[i] = (uint8_t)(state >> 56);
+  }
+  return (draw){room, SEEDED};
+}
+
+static bool mutate_zip(ig_ctx *c, unsigned seed, ig_bytes in, ig_sink *out) {
+  uint8_t bytes[SEEDED];
+  draw d = seeded(seed, bytes);
+  bool ok = fuzz_mutate_archive(c, &d, in, out);
+  ig_ctx_clear(c);
+  return ok;
+}
+
+size_t fuzz_mutate_input(uint8_t *data, size_t n, size_t room, unsigned seed) {
+  ig_ctx *c = NULL;
+  size_t made = 0;
+  bool zip = n > 4 && memcmp(data, "PK", 2) == 0 && seed % 8 != 0;
+  if (zip && ig_ctx_create(NULL, &c) == IG_OK) {
+    ig_sink out = ig_sink_memory(c->alloc);
+    if (mutate_zip(c, seed / 8, (ig_bytes){data, n}, &out) && out.n && out.n <= room) {
+      made = out.n;
+      memcpy(data, out.at, made);
+    }
+    ig_sink_drop(&out);
+    ig_ctx_free(c);
+  }
+  if (made) return made;
+  return LLVMFuzzerMutate ? LLVMFuzzerMutate(data, n, room) : n;
 }
 
 // ---- protobuf

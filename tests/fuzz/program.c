@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fuzz.h"
+#include "ingot/aten.h"
 #include "ingot/export.h"
 #include "op/formula.h"
 #include "tensor/copy.h"
@@ -39,6 +40,10 @@ ig_tensor *fuzz_copied(ig_ctx *c, ig_tensor *t) {
 // Counts a tensor among the inputs unless it is known.
 static bool meet_tensor(program *p, ig_tensor *t) {
   if (find(&p->pool, t) >= 0) return true;
+  if (t->quantizer) {
+    p->quantized = true;
+    p->comparable = false;
+  }
   if (p->pool.n == FUZZ_POOL || p->ninputs == FUZZ_INPUTS) return false;
   ig_tensor *copy = fuzz_copied(p->c, t);
   if (!copy) return false;
@@ -140,6 +145,11 @@ static void read_result(ig_ctx *c, const ig_value *v) {
   if (v->kind != IG_KIND_TENSOR || ig_is_fake(v->tensor)) return;
   int64_t n = ig_tensor_numel(v->tensor);
   if (n > MAX_READ) return;
+  if (v->tensor->quantizer) {
+    (void)ig_dequantize_self(c, v->tensor);
+    ig_ctx_clear(c);  // its scales may be those of other sizes
+    return;
+  }
   double *copy = malloc((size_t)n * sizeof *copy + 1);
   if (copy) ig_tensor_read(v->tensor, IG_F64, copy);
   free(copy);
@@ -260,7 +270,7 @@ void fuzz_program_make(ig_ctx *c, draw d, size_t calls, bool grads, fuzz_program
   p->grads = grads;
   p->pool.n = p->nsteps = p->ninputs = p->noutputs = 0;
   p->comparable = true;
-  p->torn = p->wrote = p->unconverted = false;
+  p->torn = p->wrote = p->unconverted = p->quantized = false;
   do {
     add_step(p);
     ig_ctx_clear(c);

@@ -30,6 +30,7 @@ typedef struct fuzz_program {
   bool torn;         // a failed call may have written something
   bool wrote;        // a call wrote something
   bool unconverted;  // a conversion changed nothing and returned its operand
+  bool quantized;    // a tensor is, which programs express by integers
   bool comparable;   // results are a function of the inputs, and it can be captured
 } fuzz_program;
 

@@ -5,11 +5,16 @@
 #include <string.h>
 
 #include "base/ctx.h"
+#include "mutate.h"
 #include "pt2/archive.h"
 #include "pt2/schema.h"
 #include "pt2/values.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t room, unsigned seed);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t room, unsigned seed) {
+  return fuzz_mutate_input(data, n, room, seed);
+}
 
 enum { MAX_WEIGHTS = 64, MAX_SIZE = 64 };
 

@@ -2,9 +2,14 @@
 // Any bytes as a file of torch.save, in both containers: all elements of all tensors are read, and
 // what can be written is written and read again.
 #include "arrays/torch_file.h"
+#include "mutate.h"
 #include "tensor/tensor.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t room, unsigned seed);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t room, unsigned seed) {
+  return fuzz_mutate_input(data, n, room, seed);
+}
 
 enum { STEPS = 10000 };
 

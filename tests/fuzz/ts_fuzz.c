@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as a TorchScript archive: what opens is inspected completely, loaded, compiled, printed
-// and written again, within limits.
+// and written again, run and converted, within limits.
 #include <string.h>
 
+#include "fuzz.h"
+#include "mutate.h"
 #include "tensor/tensor.h"
 #include "ts/load.h"
 #include "ts/write.h"
+#include "use.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+enum { MAX_MEMORY = 64 << 20 };
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t room, unsigned seed);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t room, unsigned seed) {
+  return fuzz_mutate_input(data, n, room, seed);
+}
 
 // A method __setstate__ may run for as long as the limits allow.
 static void load(ig_ctx *c, const ig_ts *ts) {
@@ -24,8 +32,8 @@ static void load(ig_ctx *c, const ig_ts *ts) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
-  ig_ctx *c = NULL;
-  if (ig_ctx_create(NULL, &c) != IG_OK) return 0;
+  ig_ctx *c = fuzz_open(MAX_MEMORY);
+  if (!c) return 0;
   ig_limits limits = {.size = sizeof limits, .max_nodes = 1 << 16, .max_inflated = 1 << 20};
   ig_ts *ts = NULL;
   if (ig_ts_parse(c, "fuzz", (ig_bytes){data, n}, NULL, &limits, &ts) == IG_OK) {
@@ -48,6 +56,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     load(c, ts);
   }
   ig_ts_free(ts);
-  ig_ctx_free(c);
+  ig_ctx_clear(c);
+  if (n > 4 && memcmp(data, "PK", 2) == 0) {
+    draw d = {data + n / 2, n - n / 2};
+    fuzz_use(c, &d, (ig_bytes){data, n});
+  }
+  fuzz_close(c);
   return 0;
 }

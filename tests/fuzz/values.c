@@ -134,10 +134,33 @@ static ig_int dim_of(draw *d, const ig_tensor *t) {
   return ig_const((int64_t)draw_below(d, t->ndim ? (size_t)t->ndim : 1));
 }
 
+// Quantized, with one scale or with one for every index of a dimension.
+static ig_tensor *quantized(ig_ctx *c, draw *d, ig_tensor *t) {
+  static const ig_dtype kinds[] = {IG_QU8, IG_QI8, IG_QI32};
+  ig_value dtype = ig_of_dtype(kinds[draw_below(d, COUNT(kinds))]);
+  if (t->quantizer || ig_tensor_numel(t) > 4096) return t;
+  ig_tensor *x = ig_cast(c, t, IG_F32);
+  unsigned how = draw_byte(d);
+  if (how & 1 || t->ndim == 0 || !x) {
+    double scale = how & 2 ? odd_float(d) : 0.05;
+    int64_t zero = how & 4 ? fuzz_int(d) : (int64_t)(how >> 4);
+    return ig_quantize_per_tensor(c, x, scale, ig_const(zero), dtype);
+  }
+  ig_int axis = dim_of(d, t);
+  int64_t n = ig_sizes(t)[axis.value].value;
+  ig_tensor *scales = ig_tensor_empty(c, how & 2 ? IG_F32 : IG_F64, &n, 1);
+  ig_tensor *zeros = ig_tensor_empty(c, how & 4 ? IG_F32 : IG_I64, &n, 1);
+  if (scales) fill(d, scales);
+  if (zeros) fill(d, zeros);
+  return ig_quantize_per_channel(c, x, scales, zeros, axis, dtype);
+}
+
 // Another tensor that is made of t: other strides, sizes, dtype, elements.
 static ig_tensor *variant(ig_ctx *c, draw *d, ig_tensor *t) {
   bool dims = t->ndim > 0;
-  switch (draw_below(d, 14)) {
+  unsigned how = draw_byte(d);
+  if (how >= 224) return quantized(c, d, t);
+  switch (how % 14) {
     case 0:
       return ig_cast(c, t, any_dtype(d));
     case 1:
@@ -160,7 +183,7 @@ static ig_tensor *variant(ig_ctx *c, draw *d, ig_tensor *t) {
       return ig_tensor_fake(c, t);
     case 10: {
       ig_tensor *copy = ig_tensor_numel(t) <= 4096 ? ig_clone(c, t) : NULL;
-      if (copy && ig_tensor_is_dense(copy)) fill(d, copy);
+      if (copy && ig_tensor_is_dense(copy) && !copy->quantizer) fill(d, copy);
       return copy ? copy : t;
     }
     case 11:

@@ -535,6 +535,27 @@ static ig_status use(ig_ctx *c) {
   return st;
 }
 
+// A script is run twice and captured.
+static ig_status run_script(ig_ctx *c) {
+  ig_model *m = NULL;
+  ig_session *s = NULL;
+  ig_program *p = NULL;
+  ig_scope scope = ig_scope_open(c);
+  ig_status st = ig_model_open(c, data("model/data/counter.ts.pt"), NULL, &m);
+  if (st == IG_OK) st = ig_session_create(c, m, &s);
+  ig_tensor *x = st == IG_OK ? ig_tensor_empty(c, IG_F32, (int64_t[]){3, 4}, 2) : NULL;
+  if (x) memset(ig_tensor_data(x), 0, 12 * sizeof(float));
+  if (st == IG_OK) st = x ? ig_session_set(s, "x", x) : ig_ctx_status(c);
+  if (st == IG_OK) st = ig_session_run(s);
+  if (st == IG_OK) st = ig_session_run(s);
+  if (st == IG_OK) st = ig_session_export(s, &p);
+  ig_program_free(p);
+  ig_session_free(s);
+  ig_model_free(m);
+  ig_scope_close(c, scope);
+  return st;
+}
+
 static ig_status open_and_look(ig_ctx *c) {
   ig_model *m = NULL;
   ig_scope s = ig_scope_open(c);
@@ -557,6 +578,7 @@ static void every_allocation_may_fail(void **state) {
   static const char *const used[] = {"model/data/counter.pt2", "model/data/derived_dims.pt2"};
   (void)state;
   test_every_allocation_fails(whole_life);
+  test_every_allocation_fails(run_script);
   for (size_t i = 0; i < sizeof used / sizeof *used; i++) {
     opened = used[i];
     test_every_allocation_fails(use);

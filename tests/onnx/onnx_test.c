@@ -105,9 +105,9 @@ static void a_cnn_has_all_its_parts(void **state) {
   fixture *f = *state;
   assert_int_equal(convert(f->c, "cnn", f->path), IG_OK);
   list(f, NODE, 4,
-       "Conv BatchNormalization Relu MaxPool AveragePool Reshape Identity Gemm Mul Add Concat "
+       "Conv BatchNormalization Relu MaxPool AveragePool Flatten Identity Gemm Mul Add Concat "
        "Softmax Split Sub "
-       "Mul Erf Add Mul Mul ReduceMean Transpose ");
+       "Div Erf Add Mul Mul ReduceMean Transpose ");
   list(f, OUTPUT, 1, "gelu mean transpose ");
 }
 

@@ -6,7 +6,7 @@
     python tests/python/fuzz_calls.py --hunt CALLS [JOBS]     # seeds in child processes until so many calls are made
 
 Operators get arguments that follow their schemas most of the time: tensors of all dtypes, ranks, strides, with and
-without elements, expanded, huge, on cpu and meta, results of earlier calls; now and then something else entirely, and
+without elements, expanded, huge, quantized, on cpu and meta, results of earlier calls; now and then something else, and
 now and then something hostile (hostile.py). Functions and methods get the same by position. The calls are a function of
 the seed, so that a child that died is run again with a log, which names the call.
 """
@@ -19,10 +19,12 @@ import os
 import pathlib
 import random
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+import traceback
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -35,9 +37,11 @@ DTYPES = (
     "float32 float32 float32 float64 int64 int64 bool uint8 complex64 float16 bfloat16 int8 float8_e4m3fn uint32"
 ).split()
 TEXTS = ["mean", "sum", "none", "floor", "trunc", "reflect", "constant", "ij", "tanh", "amax", "bilinear"]
-MEMORY = 3 << 30  # bytes of address space that a child may have
-ROUND = 20000  # calls of one child
-LIMIT = 240  # seconds for one child
+SPACE = 1 << 30  # bytes of address space that a child may have
+MEMORY = 1 << 27  # bytes that its tensors may have, which also bounds the time of a call
+ROUND = 100000  # calls of one child
+LIMIT = 240  # seconds of the processor for one child, whose signal ends it
+PATIENCE = 20 * LIMIT  # seconds, for a child that sleeps or a machine that is busy
 
 # What changes the process for the calls that follow, waits, writes files, or takes a program of the user.
 LEFT_OUT = frozenset(
@@ -46,6 +50,7 @@ LEFT_OUT = frozenset(
     set_default_dtype set_default_device set_num_threads set_printoptions set_autocast_enabled set_autocast_dtype
     autocast_set hop_set_grad compile seed initial_seed __init_subclass__ __subclasshook__ __class__ __new__ __del__
     __dir__ __format__ __getattribute__ __setattr__ __delattr__ __getattr__ numpy_T share_memory_
+    sym_sum
     """.split()
 )
 
@@ -53,10 +58,14 @@ LEFT_OUT = frozenset(
 class Maker:
     """Arguments of one stream of calls."""
 
-    def __init__(self, torch: Any, seed: int) -> None:
+    def __init__(self, torch: Any) -> None:
         self.torch = torch
-        self.random = random.Random(seed)
+        self.random = random.Random()
         self.dtypes = [getattr(torch, name) for name in DTYPES]
+        self.pool: list[Any] = []
+
+    def start(self, seed: int) -> None:
+        self.random.seed(seed)
         self.pool = [self.fresh() for _ in range(40)]
 
     def fresh(self) -> Any:
@@ -76,9 +85,20 @@ class Maker:
             return x.to("meta")
         if kind < 0.31 and x.dim():
             return x[..., ::2]
+        if kind < 0.36:
+            return self.quantized(x.float())
         if kind < 0.45 and x.dtype in (torch.float32, torch.float64):
             return x.requires_grad_()
         return x
+
+    def quantized(self, x: Any) -> Any:
+        torch, pick = self.torch, self.random
+        dtype = pick.choice([torch.quint8, torch.qint8, torch.qint32])
+        if x.dim() == 0 or pick.random() < 0.6:
+            return torch.quantize_per_tensor(x, 0.1, pick.choice([0, 3]), dtype)
+        axis = pick.randrange(x.dim())
+        scales = torch.rand(x.shape[axis]) + 0.1
+        return torch.quantize_per_channel(x, scales, torch.zeros(x.shape[axis], dtype=torch.int64), axis, dtype)
 
     def tensor(self) -> Any:
         """A tensor of the pool, which is renewed gradually, because calls write to its members."""
@@ -228,18 +248,26 @@ def shown(torch: Any, value: Any) -> str:
         return f"<{type(value).__name__}>"
 
 
-def main(seed: int, count: int, log: bool = False, skip: frozenset[str] = frozenset()) -> None:
+def prepare(skip: frozenset[str] = frozenset()) -> tuple[Any, Maker, list[Any]]:
+    """The package, and everything public that is called; what follows is the same for every seed."""
     import ingot as torch
 
-    faulthandler.enable()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
+    maker = Maker(torch)
+    return torch, maker, targets(torch, maker, skip)
+
+
+def run(ready: tuple[Any, Maker, list[Any]], seed: int, count: int, log: bool = False) -> None:
+    """The calls of one seed, in a process of their own."""
+    torch, maker, calls = ready
+    faulthandler.enable()
     torch.limits.set_limits(max_memory=MEMORY)
     if "INGOT_SANITIZED" not in os.environ:  # their shadow memory needs the whole address space
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_AS, (SPACE, SPACE))
+        resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT))
     torch.manual_seed(seed)
-    maker = Maker(torch, seed)
-    calls = targets(torch, maker, skip)
+    maker.start(seed)
     outcomes: dict[str, int] = {}
     chance = maker.random.random
     last = LAST.open("w", encoding="utf-8", errors="replace") if log else None
@@ -265,7 +293,11 @@ def main(seed: int, count: int, log: bool = False, skip: frozenset[str] = frozen
             if isinstance(error, SystemError):  # an extension that broke the interpreter's rules
                 raise
         outcomes[outcome] = outcomes.get(outcome, 0) + 1
-    print(seed, count, dict(sorted(outcomes.items())))
+    print(seed, count, dict(sorted(outcomes.items())), flush=True)
+
+
+def main(seed: int, count: int, log: bool = False, skip: frozenset[str] = frozenset()) -> None:
+    run(prepare(skip), seed, count, log)
 
 
 def child(seed: int, count: int, log: bool) -> subprocess.Popen[str]:
@@ -287,31 +319,47 @@ def finish(process: subprocess.Popen[str], seconds: float) -> tuple[int | None, 
 
 def explain(seed: int, count: int) -> str:
     """The call that killed a child, by running it again with a log."""
-    code, text = finish(child(seed, count, log=True), 10 * LIMIT)
+    code, text = finish(child(seed, count, log=True), PATIENCE)
     last = LAST.read_text(encoding="utf-8", errors="replace")
     return f"seed {seed}: {'too long' if code is None else code}: {last}\n{text}"
 
 
+def fork(ready: tuple[Any, Maker, list[Any]], seed: int) -> int:
+    """A child that makes the calls of a seed. It shares what is prepared, which takes longer than many calls."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            signal.alarm(PATIENCE)  # its signal ends a child that sleeps
+            run(ready, seed, ROUND)
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    return child
+
+
 def hunt(calls: int, jobs: int, first: int) -> int:
     start = time.monotonic()
-    rounds = -(-calls // ROUND)
-    running: dict[int, subprocess.Popen[str]] = {}
+    last = first + -(-calls // ROUND)
+    ready = prepare()
+    running: dict[int, int] = {}  # the seed of each child
     made = found = 0
     seed = first
-    while seed < first + rounds or running:
-        while len(running) < jobs and seed < first + rounds:
-            running[seed] = child(seed, ROUND, log=False)
+    while seed < last or running:
+        while len(running) < jobs and seed < last:
+            running[fork(ready, seed)] = seed
             seed += 1
-        oldest = next(iter(running))
-        code, _ = finish(running.pop(oldest), LIMIT)
-        if code == 0:
+        child, status = os.wait()
+        ended = running.pop(child)
+        if status == 0:
             made += ROUND
         else:
             found += 1
-            print(explain(oldest, ROUND), flush=True)
-        seconds = time.monotonic() - start
-        if made % (10 * ROUND) == 0 and made:
-            print(f"{made} calls, {found} findings, {made / seconds:.0f} calls/s", flush=True)
+            code = os.waitstatus_to_exitcode(status)
+            print(f"seed {ended}: status {code}; again with a log:\n{explain(ended, ROUND)}", flush=True)
+        print(f"{made} calls, {found} findings, {made / (time.monotonic() - start):.0f} calls/s", flush=True)
     print(f"{made} calls, {found} findings, {time.monotonic() - start:.0f} s")
     return found
 

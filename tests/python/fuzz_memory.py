@@ -246,7 +246,8 @@ def main(kind: str, seed: int, count: int, only: str | None = None) -> int:
     torch.set_num_threads(1)
     torch.limits.set_limits(max_memory=fuzz_calls.MEMORY)
     torch.manual_seed(seed)
-    maker = fuzz_calls.Maker(torch, seed)
+    maker = fuzz_calls.Maker(torch)
+    maker.start(seed)
     hunter = Hunter(torch, kind, seed)
     for name, call in scenes(torch).items():
         if only in (None, name):

@@ -46,6 +46,8 @@ class Numbers:
         return self.pick.choice([float("nan"), float("inf"), -1e300, 0.5])
 
     def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, int) and key > 1000:  # what list() does with an endless sequence is Python's
+            raise IndexError
         return self.pick.choice([0, self, None, 2**70])
 
 
@@ -78,16 +80,21 @@ class WrongTypes:
 
 
 class Endless:
-    """An endless sequence and iterator; its call calls itself."""
+    """A sequence and iterator without an end, until memory would be exhausted; its call calls itself."""
+
+    steps = 0
 
     def __iter__(self) -> Any:
         return self
 
     def __next__(self) -> Any:
+        self.steps += 1
+        if self.steps > 100000:
+            raise MemoryError
         return self
 
     def __getitem__(self, key: Any) -> Any:
-        return self
+        return next(self)
 
     def __len__(self) -> int:
         return 3

@@ -118,3 +118,60 @@ def archive(members: dict[str, bytes], deflated: bool = True) -> bytes:
         for name, data in members.items():
             z.writestr(name, data)
     return out.getvalue()
+
+
+# ---- TorchScript archives
+
+
+def pickled(value: object) -> bytes:
+    """The opcodes of a plain value; bytes are opcodes themselves."""
+    if isinstance(value, bytes):
+        return value
+    if value is None or isinstance(value, bool):
+        return {None: b"N", True: b"\x88", False: b"\x89"}[value]
+    if isinstance(value, int):
+        return b"\x8a\x08" + struct.pack("<q", value)
+    if isinstance(value, str):
+        return b"X" + struct.pack("<I", len(value.encode())) + value.encode()
+    if isinstance(value, dict):
+        return b"}(" + b"".join(pickled(k) + pickled(v) for k, v in value.items()) + b"u"
+    if isinstance(value, list):
+        return b"](" + b"".join(map(pickled, value)) + b"e"
+    assert isinstance(value, tuple)
+    return b"(" + b"".join(map(pickled, value)) + b"t"
+
+
+def instance(name: str, state: object) -> bytes:
+    """An object of class __torch__.<name>."""
+    return b"c__torch__\n" + name.encode() + b"\n)\x81" + pickled(state) + b"b"
+
+
+def shared_twice(depth: int, kind: str) -> bytes:
+    """A container that holds another one twice, which holds another one twice, ...: 2^depth elements."""
+    out = pickled(1)
+    for i in range(depth):
+        both = out + b"q" + bytes([i]) + b"h" + bytes([i])
+        out = b"](" + both + b"e" if kind == "list" else b"(" + both + b"t"
+    return out
+
+
+def script(
+    body: str,
+    classes: str = "",
+    attributes: str = "",
+    signature: str = "x: Tensor",
+    result: str = "Tensor",
+    state: dict[str, object] | None = None,
+    constants: object = (),
+) -> bytes:
+    """An archive with a module whose forward has this body."""
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    text = f"{classes}\nclass M(Module):\n  __parameters__ = []\n  __buffers__ = []\n  training : bool\n{attributes}"
+    text += f"  def forward(self: __torch__.M, {signature}) -> {result}:\n{lines}"
+    members = {
+        "a/data.pkl": b"\x80\x02" + instance("M", {"training": False, **(state or {})}) + b".",
+        "a/code/__torch__.py": text.encode(),
+        "a/constants.pkl": b"\x80\x02" + pickled(constants) + b".",
+        "a/version": b"3",
+    }
+    return archive(members, deflated=False)

@@ -93,3 +93,14 @@ def test_parameters_of_script_modules() -> None:
 def test_other_objects_are_refused() -> None:
     with pytest.raises(TypeError, match="expected a script module or a script function, but found function"):
         TS2EPConverter(lambda x: x, (torch.ones(2),))
+
+
+def test_numbers_read_from_literals_are_constants() -> None:
+    class Part(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            k = torch.tensor(2)
+            return x[:, : int(k)]
+
+    x = torch.arange(6.0).reshape(2, 3)
+    program = TS2EPConverter(torch.jit.script(Part()), (x,)).convert()
+    assert program.module()(x).tolist() == [[0, 1], [3, 4]]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The code blocks of the documents are run as they stand, in order, in one folder per document.
 
-A fenced block of python, c or sh is run; a fenced block of text right after it is what it prints. Blocks that
+A fenced block of python, c, cpp or sh is run; a fenced block of text right after it is what it prints. Blocks that
 are only to be read are indented instead.
 """
 import os
@@ -14,7 +14,9 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```\n(?:\n*^```text\n(.*?)^```\n)?", re.M | re.S)
-LANGUAGES = {"python", "c", "sh"}
+LANGUAGES = {"python", "c", "cpp", "sh"}
+# The compiler of a language and the standard that the blocks are written in.
+COMPILERS = {"c": ("CC", "cc", "c11"), "cpp": ("CXX", "c++", "c++17")}
 
 
 def documents() -> list[pathlib.Path]:
@@ -33,18 +35,20 @@ def run(command: list[str], folder: pathlib.Path) -> str:
     return done.stdout
 
 
-def run_c(code: str, folder: pathlib.Path) -> str:
-    (folder / "block.c").write_text(code)
+def run_compiled(language: str, code: str, folder: pathlib.Path) -> str:
+    variable, usual, standard = COMPILERS[language]
+    source = f"block.{language}"
+    (folder / source).write_text(code)
     includes = [f"-I{ROOT / 'include'}", f"-I{build() / 'include'}"]
     link = [f"-L{build()}", f"-Wl,-rpath,{build()}", "-lingot", "-lm"]
-    compiler = [os.environ.get("CC", "cc"), "-std=c11", "-Wall", "-Werror"]
-    run([*compiler, *includes, "block.c", *link, "-o", "block"], folder)
+    compiler = [os.environ.get(variable, usual), f"-std={standard}", "-Wall", "-Werror"]
+    run([*compiler, *includes, source, *link, "-o", "block"], folder)
     return run(["./block"], folder)
 
 
 def run_block(language: str, code: str, folder: pathlib.Path) -> str:
-    if language == "c":
-        return run_c(code, folder)
+    if language in COMPILERS:
+        return run_compiled(language, code, folder)
     if language == "sh":
         return run(["bash", "-euc", code], folder)
     (folder / "block.py").write_text(code)

@@ -3,7 +3,9 @@
 
 import collections
 import dataclasses
+import io
 import re
+from typing import NamedTuple
 
 import pytest
 
@@ -74,7 +76,7 @@ def test_shapes_by_name_and_place():
     for shapes in ({"x": {0: d}, "y": [(2 * d,)]}, ((d, None), [{0: 2 * d}])):
         found = read_shapes(Add(), (x, y), {}, shapes)
         assert found == {("x",): (("d", 0, None), None), ("y", 0): (("2*d", "d", 0, None, 2, 0),)}
-    assert read_shapes(Add(), (x, y), {}, {"x": (Dim.AUTO, Dim.DYNAMIC), "y": None})["x",] == (True, ...)
+    assert read_shapes(Add(), (x, y), {}, {"x": (Dim.AUTO, Dim.DYNAMIC), "y": [None]})["x",] == (True, ...)
 
 
 @pytest.mark.parametrize(
@@ -84,10 +86,11 @@ def test_shapes_by_name_and_place():
         (({0: None},), "`inputs` has 2 elements, but `dynamic_shapes` has 1 elements"),
         ({"x": None, "y": {"b": None}}, "`inputs['y']` has keys ['a'], but `dynamic_shapes['y']` has keys ['b']"),
         ({"x": None, "y": [None]}, "`inputs['y']` is a <class 'dict'>, but `dynamic_shapes['y']` is a <class 'list'>"),
-        ({"x": {0: "n"}, "y": None}, "Unexpected dimension mapped to index 0 in input tensor shape"),
-        ({"x": (None, 2.5), "y": None}, "Unexpected dimension #1 in input tensor shape"),
-        ({"x": 3, "y": None}, "Unexpected input tensor shape 3 specified at `dynamic_shapes['x']`"),
-        ({"x": {2: Dim("n")}, "y": None}, "to be in the range [0:1] but got 2"),
+        ({"x": None, "y": None}, "`inputs['y']` is a <class 'dict'>, but `dynamic_shapes['y']` is not"),
+        ({"x": {0: "n"}, "y": {"a": None}}, "Unexpected dimension mapped to index 0 in input tensor shape"),
+        ({"x": (None, 2.5), "y": {"a": None}}, "Unexpected dimension #1 in input tensor shape"),
+        ({"x": 3, "y": {"a": None}}, "Unexpected input tensor shape 3 specified at `dynamic_shapes['x']`"),
+        ({"x": {2: Dim("n")}, "y": {"a": None}}, "to be in the range [0:1] but got 2"),
         (({0: Dim("n", max=4)}, {"a": {0: Dim("n", max=5)}}), "Found different definitions Dim('n', min=0, max=4) and"),
     ],
 )
@@ -95,6 +98,72 @@ def test_wrong_shapes(shapes, text):
     with pytest.raises(exc.UserError) as caught:
         read_shapes(Add(), (torch.ones(2, 3), {"a": torch.ones(2)}), {}, shapes)
     assert text in str(caught.value)
+
+
+class Two(NamedTuple):
+    a: torch.Tensor
+    b: torch.Tensor
+
+
+@dataclasses.dataclass
+class Fields:
+    a: torch.Tensor
+
+
+register_dataclass(Fields)
+
+
+def test_containers_of_shapes_have_the_type_of_the_inputs():
+    n = Dim("n")
+    x, y = torch.ones(2), Two(torch.ones(2), torch.ones(2))
+    assert read_shapes(Add(), (x, y), {}, (None, Two({0: n}, None)))["y", 0] == (("n", 0, None),)
+    for shapes in ([{0: n}, None], ({0: n}, None)):
+        with pytest.raises(exc.UserError, match="is a <function namedtuple .*, but `dynamic_shapes"):
+            read_shapes(Add(), (x, y), {}, (None, shapes))
+    with pytest.raises(exc.UserError, match="is a <class 'list'>, but `dynamic_shapes\\[1\\]` is a <class 'tuple'>"):
+        read_shapes(Add(), (x, [x]), {}, (None, (None,)))
+
+
+def test_shapes_of_a_class_are_a_list():
+    x, y = torch.ones(2), Fields(torch.ones(2))
+    assert read_shapes(Add(), (x, y), {}, (None, [(Dim("n"),)]))["y", 0] == (("n", 0, None),)
+    with pytest.raises(ValueError, match="Node type mismatch; expected <class 'list'>, but got <class 'NoneType'>."):
+        read_shapes(Add(), (x, y), {}, (None, None))
+    with pytest.raises(ValueError, match="Node arity mismatch; expected 1, but got 2."):
+        read_shapes(Add(), (x, y), {}, (None, [None, None]))
+
+
+def test_a_cache_filled_during_the_export_is_not_state():
+    class Cached(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = None
+
+        def forward(self, x):
+            if self.table is None:
+                self.table = torch.arange(3.0)
+            return x + self.table
+
+    module = Cached()
+    ep = torch.export.export(module, (torch.ones(3),), strict=False)
+    assert module.table is None
+    assert ep.module()(torch.ones(3)).tolist() == [1.0, 2.0, 3.0]
+    module.table = torch.ones(3)
+    module.forward = lambda x: setattr(module, "table", x + 1) or x
+    with pytest.raises(ValueError, match="tensor attribute self.table was assigned during export"):
+        torch.export.export(module, (torch.ones(3),), strict=False)
+
+
+def test_a_derived_dim_computes_sizes():
+    n = Dim("n", min=2, max=10)
+    assert (2 * n + 1).fn(5) == 11
+    assert n.fn(5) == 5
+
+
+def test_a_buffer_is_loaded_where_saving_left_it():
+    buffer = io.BytesIO()
+    torch.export.save(torch.export.export(torch.nn.Linear(2, 2), (torch.ones(1, 2),)), buffer)
+    assert torch.export.load(buffer).module()(torch.ones(1, 2)).shape == (1, 2)
 
 
 def test_shape_of_a_number():
@@ -723,3 +792,44 @@ def test_regions_of_several_results_are_calls_of_their_own():
         ("add", "add_1", "method_descriptor.add"),
         ("exp", "exp_1", "method_descriptor.exp"),
     ]  # fmt: skip
+
+
+# Values that the program makes from literals
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_elements_of_literals_are_numbers(strict):
+    class Literals(torch.nn.Module):
+        def forward(self, x):
+            s = torch.tensor(3)
+            if s * 2 > 5:
+                x = x[5 - s : 5 + s]
+            return x.view(s, -1), torch.zeros(s), x[int(s) - 1], x + (s + 1).item()
+
+    x = torch.arange(20.0)
+    ep = export(Literals(), (x,), strict=strict)
+    assert placeholders(ep) == ["x"]
+    for found, expected in zip(ep.module()(x), Literals()(x)):
+        assert torch.equal(found, expected)
+
+
+def test_a_literal_that_was_written_is_not_known():
+    class Written(torch.nn.Module):
+        def forward(self, x):
+            s = torch.tensor(3)
+            s.add_(x.sum().to(torch.int64))
+            return torch.zeros(s.item())
+
+    ep = export(Written(), (torch.ones(2),), strict=False)
+    assert ep.module()(torch.ones(2)).shape == (5,)
+    assert ep.module()(torch.zeros(2)).shape == (3,)
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_inplace_dropout(strict):
+    module = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Dropout(0.5, inplace=True))
+    ep = export(module.eval(), (torch.ones(2, 3),), strict=strict)
+    assert [n.name for n in ep.graph.nodes if n.op == "call_function"] == ["linear"]
+    ep = export(module.train(), (torch.ones(2, 3),), strict=strict)
+    names = [n.name for n in ep.graph.nodes if n.op == "call_function"]
+    assert names == ["linear", "empty_like", "bernoulli", "div", "mul"]

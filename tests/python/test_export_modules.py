@@ -387,7 +387,7 @@ def test_names_of_modules_may_contain_delimiters(strict, tmp_path):
     torch.export.save(ep, tmp_path / "odd.pt2")
     again = torch.export.load(tmp_path / "odd.pt2")
     for program in (ep, again, ep.run_decompositions()):
-        assert [entry.fqn for entry in program.module_call_graph] == ["", *paths]
+        assert [entry.fqn for entry in program.module_call_graph] == ["", "parts", *paths]
         tree = torch.export.unflatten(program)
         assert set(_ODD) <= set(tree.parts._modules)
         assert torch.equal(tree(x), module(x))
@@ -427,3 +427,44 @@ def test_signatures_below_containers_without_calls_of_their_own():
     tree.layers._modules["0"].forward = lambda a, d, *, k: seen.append((a, d["x"], k)) or {"p": a, "q": (k,)}
     tree(x)
     assert all(torch.equal(v, x) for v in seen[0])
+
+
+class _Shared(nn.Module):
+    """Children that have several names, a container that is called by two of them, one that is never called."""
+
+    def __init__(self):
+        super().__init__()
+        self.relu = nn.ReLU()
+        self.unused = nn.Linear(2, 2)
+        self.lin = nn.Linear(3, 3)
+        self.same = self.lin
+        self.seq = nn.Sequential(self.lin, nn.ReLU())
+        self.seq_too = self.seq
+
+    def forward(self, x):
+        return self.seq_too(self.same(self.lin(self.seq(self.relu(x)))))
+
+
+def test_modules_of_several_names(tmp_path):
+    x = torch.randn(2, 3)
+    module = _Shared()
+    ep = torch.export.export(module, (x,), strict=True)
+    assert _last_levels(ep) == ["relu", "seq.0", "seq.1", "lin", "same", "seq_too.0", "seq_too.1"]
+    torch.export.save(ep, tmp_path / "shared.pt2")
+    for program in (ep, torch.export.load(tmp_path / "shared.pt2"), ep.run_decompositions()):
+        names = [name for name, _ in module.named_modules(remove_duplicate=False)]
+        assert [entry.fqn for entry in program.module_call_graph] == names
+        tree = torch.export.unflatten(program)
+        assert [name for name, _ in tree.named_modules(remove_duplicate=False)] == names
+        assert torch.allclose(tree(x), module(x))
+        assert tree.lin is tree.same is tree.seq._modules["0"]
+        assert tree.seq is tree.seq_too
+        assert list(tree.state_dict()) == list(module.state_dict())
+
+
+def test_an_unflattened_module_checks_its_inputs():
+    tree = torch.export.unflatten(torch.export.export(nn.Linear(3, 3), (torch.ones(2, 3),)))
+    with pytest.raises(RuntimeError, match=r"Expected input at \*args\[0\].shape\[0\] to be equal to 2, but got 5"):
+        tree(torch.ones(5, 3))
+    tree.check_input_constraints = False
+    assert tree(torch.ones(5, 3)).shape == (5, 3)

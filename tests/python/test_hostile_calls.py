@@ -145,6 +145,13 @@ def test_probabilities_are_expanded_to_what_is_drawn():
         ingot.zeros(4).bernoulli_(ingot.ones(0))
 
 
+def test_attention_of_a_query_without_dimensions():
+    for _ in range(20):
+        ingot.rand(3, 4)
+        with pytest.raises(IndexError, match="Dimension specified as -1 but tensor has no dimensions"):
+            ingot.ops.aten._scaled_dot_product_attention_math(ingot.tensor(1.0), ingot.zeros(0), ingot.ones(1))
+
+
 # ---- objects that change while they are read
 
 
@@ -210,6 +217,74 @@ def test_nested_lists_that_shrink():
     """)
 
 
+def test_containers_that_shrink_while_a_script_takes_them():
+    survives("""
+        class Evil:
+            def __init__(self, items): self.items = items
+            def __index__(self):
+                self.items.clear()
+                return 1
+            __int__ = __index__
+            def __float__(self): return float(self.__index__())
+        unit = ingot.jit.CompilationUnit(
+            "def f(x: List[int]) -> int:\\n    return len(x)\\n"
+            "def g(x: Dict[str, float]) -> int:\\n    return len(x)\\n"
+        )
+        for _ in range(20):
+            items = [1]
+            items += [Evil(items)] + [1] * 50
+            pairs = {}
+            pairs.update({str(i): Evil(pairs) if i == 3 else 1.0 for i in range(50)})
+            for call, value in ((unit.f, items), (unit.g, pairs)):
+                try:
+                    call(value)
+                except (RuntimeError, TypeError):
+                    pass
+    """)
+
+
+def test_lists_that_shrink_while_they_are_saved():
+    survives("""
+        import io
+        class Evil:
+            def __init__(self, items): self.items = items
+            def __getattribute__(self, name):
+                object.__getattribute__(self, 'items').clear()
+                return object.__getattribute__(self, name)
+        for _ in range(20):
+            items = [ingot.ones(3)]
+            items += [Evil(items)] + [[ingot.ones(3)] for _ in range(50)]
+            try:
+                ingot.save(items, io.BytesIO())
+            except Exception:
+                pass
+    """)
+
+
+def test_values_nested_deeper_than_the_stack():
+    survives("""
+        deep = 1
+        for _ in range(200000):
+            deep = [deep]
+        unit = ingot.jit.CompilationUnit(
+            "def f(x: Any) -> int:\\n    return 1\\n"
+            "def g(n: int) -> Any:\\n"
+            "    t: Any = 1\\n"
+            "    for i in range(n):\\n        t = (t, 1)\\n"
+            "    return t\\n"
+        )
+        for call, value in ((unit.f, deep), (unit.g, 200000)):
+            try:
+                call(value)
+            except (RecursionError, RuntimeError):
+                pass
+            else:
+                raise AssertionError(call)
+        while isinstance(deep, list):
+            deep = deep[0]
+    """)
+
+
 def test_lists_give_back_what_they_held():
     class Number:
         def __index__(self):
@@ -227,3 +302,98 @@ def test_lists_give_back_what_they_held():
 def test_names_of_operators_are_there():
     for name in dir(ingot.ops.aten):
         getattr(ingot.ops.aten, name)
+
+
+# ---- sequences that claim any length
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: ingot.tensor(range(2**40)),
+        lambda: ingot.as_tensor(range(2**40), dtype=ingot.bool),
+        lambda: ingot.tensor([range(HUGE)] * 4),
+        lambda: ingot.zeros(3)[range(2**40)],
+        lambda: ingot.zeros(3).__array_wrap__(range(2**40)),
+        lambda: ingot.zeros(()).expand(2**40).tolist(),
+        lambda: ingot.zeros(()).expand(2**20, 2**20).tolist(),
+    ],
+)
+def test_lengths_are_compared_with_the_memory_before_elements_are_read(call):
+    with ingot.limits.limited(max_memory=1 << 30), pytest.raises(MemoryError, match=r"bytes for \d+ elements"):
+        call()
+
+
+def test_converting_elements_is_work_that_limits_stop():
+    with ingot.limits.limited(max_work=1000), pytest.raises(RuntimeError, match="limit of 1000 units"):
+        ingot.tensor(range(2**24))
+    with ingot.limits.limited(max_time=0.05), pytest.raises(RuntimeError, match="limit of 50 ms"):
+        ingot.tensor(range(2**28))
+    with ingot.limits.limited(max_work=1000), pytest.raises(RuntimeError, match="limit of 1000 units"):
+        ingot.zeros(()).expand(2**20).tolist()
+
+
+def test_interrupts_reach_a_conversion():
+    survives("""
+        import signal
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        try:
+            ingot.tensor(range(2**31))
+        except KeyboardInterrupt:
+            pass
+        else:
+            raise SystemExit("not interrupted")
+        assert ingot.tensor([1, 2]).tolist() == [1, 2]
+    """)
+
+
+def test_a_channel_whose_scale_is_not_known():
+    from ingot._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        zeros = ingot.zeros(1, dtype=ingot.int64)
+        x = ingot.quantize_per_channel(ingot.ones(1), ingot.ones(1), zeros, 0, ingot.qint8)
+    for call in (lambda: x[0], lambda: ingot.ops.aten.trapezoid.dx(x)):
+        with pytest.raises(NotImplementedError, match="scales have no data"):
+            call()
+
+
+def test_quantized_data_is_shown_in_a_fake_mode():
+    from ingot._subclasses.fake_tensor import FakeTensorMode
+
+    x = ingot.quantize_per_tensor(ingot.ones(2), 0.5, 3, ingot.qint8)
+    want = repr(x)
+    with FakeTensorMode():
+        assert repr(x) == want
+
+
+def test_a_program_has_no_quantized_inputs():
+    class Copy(ingot.nn.Module):
+        def forward(self, x):
+            return x.clone()
+
+    x = ingot.quantize_per_tensor(ingot.ones(2), 0.5, 3, ingot.qint8)
+    for strict in (False, True):
+        with pytest.raises(Exception, match="quantized nyi in meta tensors.*'x' is qint8"):
+            ingot.export.export(Copy(), (x,), strict=strict)
+
+
+@pytest.mark.parametrize("value", [None, slice(0, 2), [1]])
+def test_what_cannot_be_assigned_to_a_quantized_tensor(value):
+    x = ingot.quantize_per_tensor(ingot.ones(2), 0.5, 3, ingot.quint8)
+    with pytest.raises(TypeError, match="can't assign a .* to a torch.QUInt8Tensor"):
+        x[-1] = value
+
+
+@pytest.mark.parametrize("dtype", [ingot.float16, ingot.bool, ingot.float64, ingot.int8])
+def test_parameters_are_chosen_for_floats_only(dtype):
+    with pytest.raises(RuntimeError, match="expected scalar type Float"):
+        ingot.ops.aten._choose_qparams_per_tensor.default(ingot.ones(1, dtype=dtype))
+
+
+@pytest.mark.parametrize(("zero", "side"), [(300, "above upper"), (-300, "below lower"), (-(2**63), "below lower")])
+def test_zero_points_of_channels_fit_the_dtype(zero, side):
+    zeros = ingot.tensor([0, zero])
+    with pytest.raises(RuntimeError, match=f"quantize_tensor_per_channel_affine zero_point {zero} is {side} bound"):
+        ingot.quantize_per_channel(ingot.ones(2), ingot.ones(2), zeros, 0, ingot.qint8)

@@ -417,3 +417,27 @@ def test_the_command(tmp_path: pathlib.Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "agrees" in done.stderr
     assert opset_of(onnx.load(tmp_path / "b.onnx")) == 21
+
+
+@pytest.mark.parametrize(("opset", "to"), [(9, 15), (13, 14)])
+def test_fewer_outputs_than_training_has(opset, to):
+    names = ["x", "s", "b", "m", "v"]
+    node = make.make_node("BatchNormalization", names, ["y", "mean"])
+    inputs = [info("x", [2, 3, 4]), *(info(name, [3]) for name in names[1:])]
+    model = model_of([node], opset, inputs, [info("y", [2, 3, 4]), info("mean", [3])])
+    with pytest.raises(ConversionError, match="2 outputs; BatchNormalization-1[45] has 1 or 3"):
+        convert_version(model, to)
+
+
+def test_more_outputs_than_the_operator_has():
+    node = make.make_node("Dropout", ["x"], ["y", "mask", "z", "w"])
+    model = model_of([node], 7, [info("x", [2])], [info("y", [2])])
+    with pytest.raises(ConversionError, match="at most 1 and 2 allowed"):
+        convert_version(model, 13)
+
+
+def test_an_axis_that_no_tensor_has():
+    node = make.make_node("GatherElements", ["x", "i"], ["y"], axis=2**63 - 1)
+    model = model_of([node], 13, [info("x", [2]), info("i", [2], I64)], [info("y", [2])])
+    with pytest.raises(ConversionError, match="axis 9223372036854775807 is out of range for 1 dimensions"):
+        convert_version(model, 10)

@@ -243,3 +243,62 @@ class _Dictionary(nn.Module):
 def test_a_script_may_use_dictionaries_on_the_way() -> None:
     model = torch.jit.script(_Dictionary())
     same(write(model, torch.ones(2)), model, torch.randn(2))
+
+
+def test_loops_read_what_was_before_them():
+    """A value that a loop carries, and reads as it was before the loop, is two values."""
+
+    class Loop(nn.Module):
+        def forward(self, x):
+            y = x
+            for i in range(x.size(0)):
+                y = y + x[i]
+            return y
+
+    x = torch.arange(12.0).reshape(3, 4)
+    script = torch.jit.script(Loop())
+    proto = write(script, (x,), input_names=["x"], dynamic_axes={"x": {0: "n"}}, opset_version=13)
+    same(proto, script, x)
+    same(proto, script, torch.arange(20.0).reshape(5, 4))
+
+
+def test_conditions_of_numbers_that_loops_carry():
+    class While(nn.Module):
+        def forward(self, x):
+            i = 0
+            while i < 3 and bool(x.sum() < 100):
+                x = x * 2 + 1
+                i += 1
+            return x
+
+    class Inner(nn.Module):
+        def forward(self, x):
+            i = 0
+            while bool(x.sum() < 100):
+                if i < 2:
+                    x = x * 2 + 1
+                else:
+                    x = x * 3
+                i += 1
+            return x
+
+    for model in (torch.jit.script(While()), torch.jit.script(Inner())):
+        proto = write(model, (torch.ones(3),))
+        for start in (0.0, 1.0, 20.0, 60.0):
+            same(proto, model, torch.full((3,), start))
+
+
+def test_sizes_that_are_data():
+    from ingot.onnx.operators import reshape_from_tensor_shape, shape_as_tensor
+
+    class Same(nn.Module):
+        def forward(self, x):
+            y = x.repeat(5, 1, 1)
+            return reshape_from_tensor_shape(y * 2, shape_as_tensor(y))
+
+    traced = torch.jit.trace(Same(), torch.zeros(1, 2, 3))
+    proto = write(traced, (torch.zeros(1, 2, 3),), input_names=["x"], dynamic_axes={"x": [0]})
+    assert {"Shape", "Reshape"} <= set(types(proto))
+    same(proto, Same(), torch.randn(4, 2, 3))
+    with pytest.raises(Exception, match="argument 'shape': its elements are not known"):
+        write(module(lambda x, s: reshape_from_tensor_shape(x, s)), (torch.zeros(2, 3), torch.tensor([3, 2])))

@@ -198,3 +198,79 @@ def test_what_a_loop_cannot_collect_is_named() -> None:
               [port("x", FLOAT, [3]), port("n", INT, [])], [port("all", INT, [None, 1, None])])
     with pytest.raises(NotImplementedError, match=r"node 'ragged' \(Loop\): collects results whose sizes"):
         ingot._C.onnx_parse(m.SerializeToString(), "m").program()
+
+
+def weight(name: str, array: np.ndarray) -> onnx.TensorProto:
+    return onnx.numpy_helper.from_array(array, name)
+
+
+HOSTILE = {
+    "rotary": (
+        onnx.helper.make_node("RotaryEmbedding", ["x", "c", "c", "i"], ["y"]),
+        [weight("x", np.ones((1, 2, 2, 4), "f4")), weight("c", np.float32(1)), weight("i", np.int64(0))],
+        "positions of 2 dimensions, found 0 and 0",
+    ),
+    "crop": (
+        onnx.helper.make_node("CenterCropPad", ["x", "s"], ["y"], axes=[3]),
+        [weight("x", np.float32(1)), weight("s", np.array([2], "i8"))],
+        "axis 3 is out of range for 0 dimensions",
+    ),
+    "svm": (
+        onnx.helper.make_node(
+            "SVMClassifier", ["x"], ["y", "z"], domain="ai.onnx.ml", vectors_per_class=[-(2**63), -(2**63)],
+            support_vectors=[1.0, 2.0], coefficients=[1.0], rho=[1.0], classlabels_ints=[0, 1],
+        ),
+        [weight("x", np.ones((1, 2), "f4"))],
+        r"vectors_per_class\[0\]",
+    ),
+    "reverse": (
+        onnx.helper.make_node("ReverseSequence", ["x", "s"], ["y"], time_axis=2**63 - 1, batch_axis=5),
+        [weight("x", np.ones((2, 2), "f4")), weight("s", np.array([1, 1], "i8"))],
+        "0 and 1 are time and batch",
+    ),
+    "trips": (
+        onnx.helper.make_node("Loop", ["none", "", "x"], COLLECTS, body=body(False)),
+        [weight("x", np.float32(1))],
+        "found 0 trip counts",
+    ),
+    "concat": (
+        onnx.helper.make_node("Concat", [], ["y"], axis=0),
+        [weight("x", np.float32(1))],
+        "0 inputs; at least 1 needed",
+    ),
+    "required": (
+        onnx.helper.make_node("MatMul", ["x", ""], ["y"]),
+        [weight("x", np.ones((2, 2), "f4"))],
+        r"input 1 \('B'\) is required and has no name",
+    ),
+    "too many": (
+        onnx.helper.make_node("Relu", ["x", "x"], ["y"]),
+        [weight("x", np.ones((2, 2), "f4"))],
+        "2 inputs; at most 1 allowed",
+    ),
+    "results": (
+        onnx.helper.make_node("Split", ["x"], []),
+        [weight("x", np.ones((2, 2), "f4"))],
+        "0 outputs; at least 1 needed",
+    ),
+    "grams": (
+        onnx.helper.make_node(
+            "TfIdfVectorizer", ["x"], ["y"], mode="TF", min_gram_length=-1, max_gram_length=1, max_skip_count=1,
+            ngram_counts=[0], ngram_indexes=[0], pool_int64s=[1],
+        ),
+        [weight("x", np.array([1, 2], "i8"))],
+        "n-grams of -1 to 1 tokens",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_operands_that_an_operator_does_not_expect(name: str) -> None:
+    node, inits, text = HOSTILE[name]
+    outputs = [onnx.helper.make_value_info(o, onnx.TypeProto()) for o in node.output]
+    none = onnx.helper.make_node("Shape", [inits[0].name], ["none"])  # of length 0 if that has no dimensions
+    graph = onnx.helper.make_graph([none, node], "g", [], outputs, inits)
+    opsets = [onnx.helper.make_opsetid("", 23), onnx.helper.make_opsetid("ai.onnx.ml", 3)]
+    made = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=10)
+    with pytest.raises(Exception, match=text):
+        backend.run_model(made, [])

@@ -5,7 +5,7 @@ import copy
 import enum
 import io
 import pickle
-from typing import Final, List, NamedTuple, Optional
+from typing import Dict, Final, List, NamedTuple, Optional, Tuple
 
 import pytest
 
@@ -240,3 +240,36 @@ def test_archives_are_written_and_read() -> None:
     assert jit.load(io.BytesIO(function.getvalue()))(torch.ones(1), 4).tolist() == [4.0]
     with pytest.raises(RuntimeError, match="not a ZIP archive"):
         jit.load(io.BytesIO(b"no"))
+
+
+class _Pair(NamedTuple):
+    x: torch.Tensor
+    y: int = 3
+
+
+def test_schemas_name_tuples_of_modules_only():
+    def both(a: _Pair, b: Dict[str, List[_Pair]]) -> List[Tuple[int, Optional[_Pair]]]:
+        return [(a.y, a)]
+
+    def best(x):
+        return x.max(0)
+
+    name = f"__torch__.{__name__}._Pair"
+    assert str(torch.jit.script(both).schema) == f"both({name} a, Dict(str, {name}[]) b) -> ((int, {name}?)[])"
+    assert torch.jit.script(best).code.startswith("def best(x: Tensor) -> Tuple[Tensor, Tensor]:")
+
+
+def test_dtypes_of_conversions_are_numbers():
+    def convert(x):
+        return (x > 0).float(), x.half()
+
+    first, second = torch.jit.script(convert)(torch.tensor([1.0, -1.0]))
+    assert (first.dtype, first.tolist(), second.dtype) == (torch.float32, [1.0, 0.0], torch.float16)
+
+
+def test_both_conditions_are_compiled():
+    def refused(x, n: int):
+        return x if isinstance(n, int) or n.foo() else x
+
+    with pytest.raises(RuntimeError, match="'int' object has no attribute or method 'foo'"):
+        torch.jit.script(refused)

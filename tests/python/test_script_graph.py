@@ -42,13 +42,15 @@ def test_reads():
 
 def test_types():
     c = torch._C
-    assert str(c.ListType.ofInts()) == "int[]" and c.ListType.ofInts().annotation_str == "List[int]"
+    ints = c.ListType.ofInts()
+    assert (str(ints), ints.str(), ints.annotation_str) == ("List[int]", "int[]", "List[int]")
     assert c.ListType(c.TensorType.get()).getElementType().kind() == "TensorType"
-    assert str(c.OptionalType(c.IntType.get())) == "int?"
+    assert (str(c.OptionalType(c.IntType.get())), c.OptionalType(c.IntType.get()).str()) == ("Optional[int]", "int?")
     assert [str(t) for t in c.TupleType([c.TensorType.get(), c.IntType.get()]).elements()] == ["Tensor", "int"]
     assert c.IntType.get().isSubtypeOf(c.NumberType.get()) and not c.FloatType.get().isSubtypeOf(c.IntType.get())
     assert c.IntType.get() == c.IntType.get() and hash(c.IntType.get()) == hash(c.IntType.get())
-    assert str(c.TensorType.get().with_sizes([2, 4])) == "Tensor(2, 4)"
+    made = c.TensorType.get().with_sizes([2, 4])
+    assert (str(made), made.str()) == ("Tensor", "Tensor(2, 4)")
     with pytest.raises(TypeError):
         c.ListType()
 
@@ -61,7 +63,7 @@ def test_edits():
     g.registerOutput(relu.output())
     g.eraseOutput(0)
     numbers = g.insertConstant([1, 2])
-    assert numbers.toIValue() == [1, 2] and str(numbers.type()) == "int[]"
+    assert numbers.toIValue() == [1, 2] and numbers.type().str() == "int[]"
     tensor = g.insertConstant(torch.ones(2))
     assert torch.equal(tensor.toIValue(), torch.ones(2))
     g.lint()

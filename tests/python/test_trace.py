@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.jit.trace: what is recorded, what is run, what is refused."""
 
+import contextlib
+import pathlib
+import tempfile
 import warnings
 
 import pytest
@@ -175,3 +178,87 @@ def test_trace_module_and_keywords():
     assert torch.equal(by_name(x=one, y=one), one * 2)
     with pytest.raises(AttributeError, match="trace_module"):
         torch.jit.trace(Two().other, one)
+
+
+class _Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor, w):
+        ctx.save_for_backward(w)
+        ctx.factor = factor
+        return x * factor + w, x + 1
+
+    @staticmethod
+    def backward(ctx, g, h):
+        return g * ctx.factor * 10 + h, None, g
+
+
+def _scaled(x, w):
+    a, b = _Scaled.apply(x, 3.0, w)
+    return a + b
+
+
+def test_a_custom_function_is_one_node_with_its_body() -> None:
+    traced = torch.jit.trace(_scaled, (torch.ones(2), torch.ones(2)))
+    call = next(iter(traced.graph.nodes()))
+    assert (call.kind(), call.pyname(), call.cconv(), call.scalar_args()) == ("prim::PythonOp", "_Scaled", "dcd", [3.0])
+    assert [node.kind() for node in call.g("Subgraph").nodes() if node.kind() != "prim::Constant"] == [
+        "aten::mul", "aten::add", "aten::add",
+    ]  # fmt: skip
+    assert f'= ^_Scaled[inplace=0, module="{__name__}", Subgraph=<Graph>](3.0)(%x, %w)' in str(traced.graph)
+    assert "= ^_Scaled(3.0)(x, w)" in traced.code
+    x = torch.ones(2, requires_grad=True)
+    traced(x, torch.zeros(2)).sum().backward()
+    assert x.grad.tolist() == [31.0, 31.0]  # its own backward
+    with pytest.raises(RuntimeError, match="Could not export Python function call '_Scaled'"):
+        traced.save(str(pathlib.Path(tempfile.mkdtemp()) / "f.pt"))
+
+
+class _Fails(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        x * 3  # noqa: B018
+        raise ValueError("no")
+
+
+def test_a_custom_function_that_failed_leaves_nothing() -> None:
+    def run(x):
+        with contextlib.suppress(ValueError):
+            _Fails.apply(x)
+        return x + 1
+
+    traced = torch.jit.trace(run, torch.ones(2))
+    assert "^" not in str(traced.graph)
+    assert traced(torch.ones(2)).tolist() == [2.0, 2.0]
+
+
+class _Dirty(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.add_(1)
+
+
+def test_a_custom_function_that_changes_its_argument_cannot_run_again() -> None:
+    with pytest.raises(torch.jit.TracingCheckError, match="inplace _Dirty not supported in the JIT"):
+        torch.jit.trace(lambda x: _Dirty.apply(x * 2), torch.ones(2))
+
+
+def test_traced_nodes_know_the_whole_stack() -> None:
+    def inner(x):
+        return x.view(2, 3)
+
+    def outer(x):
+        return inner(x) + 1
+
+    traced = torch.jit.trace(outer, torch.ones(6))
+    frames = next(n for n in traced.graph.nodes() if n.kind() == "aten::view").sourceRange().splitlines()
+    line = inner.__code__.co_firstlineno + 1
+    assert frames[:2] == [f"{__file__}({line}): inner", f"{__file__}({line + 3}): outer"]
+    with pytest.raises(RuntimeError) as found:
+        traced(torch.ones(5))
+    text = str(found.value)
+    assert text.startswith(
+        "The following operation failed in the TorchScript interpreter.\n"
+        f"Traceback of TorchScript (most recent call last):\n{frames[0]}\n{frames[1]}\n"
+    )
+    assert text.endswith("RuntimeError: shape '[2, 3]' is invalid for input of size 5\n")

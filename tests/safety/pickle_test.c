@@ -434,13 +434,12 @@ static void pending_work_has_a_limit(void **state) {
 
 static void what_is_not_supported_is_named(void **state) {
   static const hostile list[] = {
-      CASE("ctorch._utils\n_rebuild_qtensor\n)R.", "_rebuild_qtensor: quantized tensors are not"),
       CASE("ctorch._utils\n_rebuild_sparse_tensor\n)R.", "only dense tensors are supported"),
       CASE("ctorch._utils\n_rebuild_wrapper_subclass\n)R.", "tensor subclasses are not supported"),
-      CASE("ctorch\nqint8\n.", "dtype torch.qint8: quantized"),
+      CASE("ctorch\nquint4x2\n.", "dtype torch.quint4x2: elements of less than 8 bits"),
       CASE("ctorch\nfloat8_e8m0fnu\n.", "dtype torch.float8_e8m0fnu: this element type"),
-      CASE(REBUILD ID("QInt8Storage", "0", "K\x06") "K\0K\x02\x85K\x01\x85" HOOKS,
-           "torch.QInt8Storage: quantized"),
+      CASE(REBUILD ID("QUInt4x2Storage", "0", "K\x06") "K\0K\x02\x85K\x01\x85" HOOKS,
+           "torch.QUInt4x2Storage: elements of less than 8 bits"),
       CASE(ID("FloatStorage", "0", "K\x06") ".", "a storage in place of a value"),
   };
   REFUSE(*state, list, IG_UNSUPPORTED);

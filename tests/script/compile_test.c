@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "heap.h"
 #include "script/compile.h"
 #include "script/interp.h"
 
@@ -163,11 +164,71 @@ static void test_raise(void **state) {
   assert_non_null(strstr(got, "AssertionError: positive"));
 }
 
+// ---- memory
+
+// Control flow, containers, strings, tensors, an early return: every part of the compiler.
+static const char program[] =
+    "def fn(n: int):\n"
+    "  l: List[int] = []\n"
+    "  d = {'a': 1.5}\n"
+    "  for i in range(n):\n"
+    "    if i % 2 == 0:\n"
+    "      l.append(i * 2)\n"
+    "      continue\n"
+    "    d['b' + str(i)] = float(i)\n"
+    "  x = torch.ones([2, 3]) + n\n"
+    "  while bool(x.sum() < 100):\n"
+    "    x = x * 2\n"
+    "    if len(l) > 100:\n"
+    "      return (x, -1, '')\n"
+    "  l.sort(reverse=True)\n"
+    "  y: Optional[int] = None\n"
+    "  if n > 2:\n"
+    "    y = n\n"
+    "  if y is not None:\n"
+    "    n = y\n"
+    "  return (x, l[0] + n, ','.join(list(d.keys())).replace('b', 'cc'))\n";
+
+static bool resolve_torch(ig_ctx *ctx, void *user, const char *name, ig_srange where,
+                          ig_sugar *out) {
+  (void)ctx;
+  (void)user;
+  (void)where;
+  bool torch = strcmp(name, "torch") == 0;
+  *out = (ig_sugar){.kind = torch ? IG_SUGAR_NAMESPACE : IG_SUGAR_UNKNOWN, .name = "aten"};
+  return true;
+}
+
+static ig_status session(ig_ctx *with) {
+  static const ig_sfront torch = {.resolve = resolve_torch};
+  ig_sunit *unit = ig_sunit_create(with);
+  ig_sfunction *f = unit ? ig_script_compile(with, unit, program, &torch) : NULL;
+  ig_value arg = ig_of_i64(4);
+  ig_value out = ig_none();
+  if (f && ig_sfunction_run(with, f, &arg, &out) == IG_OK) {
+    ig_str s = ig_str_make(with->alloc);
+    (void)ig_svalue_print(with, &s, out);
+    ig_sgraph *inlined = ig_sgraph_copy(f->graph);
+    if (inlined) (void)ig_sgraph_inline(with, unit, inlined);
+    ig_sgraph_free(inlined);
+    ig_str_free(&s);
+  }
+  ig_svalue_release(out);
+  ig_sunit_release(unit);
+  return ig_ctx_status(with);
+}
+
+static void every_allocation_may_fail(void **state) {
+  (void)state;
+  test_every_allocation_fails(session);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_programs, setup, teardown),
       cmocka_unit_test_setup_teardown(test_errors, setup, teardown),
       cmocka_unit_test_setup_teardown(test_raise, setup, teardown),
+      cmocka_unit_test(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

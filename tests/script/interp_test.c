@@ -226,6 +226,26 @@ static void endless_loops_end_at_the_limit(void **state) {
   ig_sgraph_free(g);
 }
 
+static void circles_are_freed_with_their_unit(void **state) {
+  (void)state;
+  test_heap heap = {0};
+  ig_ctx *own = test_heap_ctx(&heap);
+  ig_sunit *unit = ig_sunit_create(own);
+  ig_sclass *k = ig_sunit_add_class(unit, "__torch__.N", false);
+  assert_non_null(k);
+  size_t me = ig_sclass_add_attribute(k, "me", k->type, IG_SROLE_PLAIN);
+  ig_sobj_instance *o = ig_sobj_instance_make(own, k);
+  assert_non_null(o);
+  assert_true(ig_sobj_instance_set(own, o, me, ig_of_sobj(o)));
+  assert_true(ig_sclass_add_constant(k, "first", k->type, ig_of_sobj(o)));
+  ig_sunit_close(ig_sunit_retain(unit));  // somebody still sees the object
+  assert_ptr_equal(ig_sobj_instance_get(o, me).object, o);
+  ig_svalue_release(ig_of_sobj(o));
+  ig_sunit_close(unit);
+  ig_ctx_free(own);
+  assert_int_equal(heap.live, 0);
+}
+
 // Traces make tensors of sizes and read them; the number may be needed longer than its own uses
 // say.
 static void sizes_are_read_back(void **state) {
@@ -621,6 +641,7 @@ int main(void) {
       cmocka_unit_test(sizes_are_read_back),
       cmocka_unit_test(loops_release_their_values),
       cmocka_unit_test(endless_loops_end_at_the_limit),
+      cmocka_unit_test(circles_are_freed_with_their_unit),
       cmocka_unit_test(methods_of_strings),
       cmocka_unit_test(methods_of_lists),
       cmocka_unit_test(dicts_keep_the_order_of_insertion),

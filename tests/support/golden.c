@@ -114,7 +114,24 @@ static ig_value read_tensor(ig_ctx *c, const char **p) {
   return ig_of_tensor(t);
 }
 
+static ig_value read_value(ig_ctx *c, const char **p);
+
+// [value;value]: one of several results, or an argument that was written.
+static ig_value read_list(ig_ctx *c, const char **p) {
+  enum { MAX_ITEMS = 16 };
+  ig_value *items = ig_scope_array(c, MAX_ITEMS, sizeof *items);
+  size_t n = 0;
+  ++*p;
+  while (items && **p && **p != ']' && n < MAX_ITEMS) {
+    items[n++] = read_value(c, p);
+    if (**p == ';') ++*p;
+  }
+  if (**p == ']') ++*p;
+  return ig_of_list(items, n);
+}
+
 static ig_value read_value(ig_ctx *c, const char **p) {
+  if (**p == '[') return read_list(c, p);
   if (strncmp(*p, "None", 4) == 0) {
     *p += 4;
     return ig_none();

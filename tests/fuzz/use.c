@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "use.h"
+
+#include "fuzz.h"
+#include "ingot/file.h"
+#include "ingot/model.h"
+#include "ingot/onnx.h"
+#include "ingot/pass.h"
+#include "op/call.h"
+#include "pt2/archive.h"
+#include "tensor/number.h"
+#include "ts/archive.h"
+
+enum { MAX_ELEMENTS = 1 << 14 };
+
+static ig_tensor *input_of(ig_ctx *c, const ig_model_port *port) {
+  int64_t sizes[IG_MAX_DIM] = {2, 3};  // where a script says nothing about them
+  int64_t total = port->ndim < 0 ? 6 : 1;
+  int ndim = port->ndim < 0 ? 2 : port->ndim;
+  ig_dtype dtype = port->dtype == IG_DTYPE_COUNT ? IG_F32 : port->dtype;
+  if (ndim > IG_MAX_DIM) return NULL;
+  for (int d = 0; d < port->ndim; d++) {
+    sizes[d] = port->dims[d]->value < 0 ? 2 : port->dims[d]->value;
+    if (__builtin_mul_overflow(total, sizes[d], &total) || total > MAX_ELEMENTS) return NULL;
+  }
+  ig_tensor *t = ig_tensor_empty(c, dtype, sizes, ndim);
+  ig_value one = ig_of_i64(1);
+  if (t) ig_fill(ig_tensor_data(t), dtype, (size_t)total, &one);
+  return t;
+}
+
+// Errors that the structure of a program makes, whatever the elements of its inputs are. Others may
+// be theirs: indices out of bounds, matrices without an inverse, dtypes that only a kernel refuses.
+static bool is_structural(ig_status st) {
+  return st == IG_BAD_TYPE || st == IG_SYNTAX || st == IG_ASSERTION || st == IG_NOT_FOUND ||
+         st == IG_MISMATCH || st == IG_OVERFLOW || st == IG_BRANCH || st == IG_DATA_DEPENDENT;
+}
+
+// A run of a script as a program.
+static ig_program *capture(ig_ctx *c, ig_session *s) {
+  ig_program *p = NULL;
+  ig_status st = ig_session_export(s, &p);
+  fuzz_show("captured: %s\n", st == IG_OK ? "ok" : ig_ctx_error(c));
+  ig_ctx_clear(c);
+  return p;
+}
+
+// *captured: the run of a script, if it can be recorded.
+static void run(ig_ctx *c, ig_model *m, bool sound, ig_program **captured) {
+  const ig_model_port *const *ports = NULL;
+  ig_session *s = NULL;
+  size_t n = ig_model_inputs(m, &ports);
+  bool ok = ig_session_create(c, m, &s) == IG_OK;
+  for (size_t i = 0; ok && i < n; i++) {
+    if (ports[i]->kind != IG_KIND_TENSOR) continue;
+    ig_tensor *t = input_of(c, ports[i]);
+    ok = t && ig_session_set(s, ports[i]->name, t) == IG_OK;
+  }
+  if (ok) {
+    fuzz_calls++;
+    ig_status st = ig_session_run(s);
+    fuzz_show("run: %s\n", st == IG_OK ? "ok" : ig_ctx_error(c));
+    // Scripts choose by data which of their values are used.
+    bool script = ig_model_get_kind(m) == IG_MODEL_TORCHSCRIPT;
+    if (sound && !script && is_structural(st) && !fuzz_fails_allocations())
+      fuzz_finding("sound, but its run is refused: %s", ig_ctx_error(c));
+    if (st != IG_OK && !ig_ctx_error(c)[0]) fuzz_finding("a run is refused without a word");
+    ig_ctx_clear(c);
+    if (script) *captured = capture(c, s);
+  } else {
+    fuzz_show("no run: %s\n", ig_ctx_error(c));
+  }
+  ig_session_free(s);
+  ig_ctx_clear(c);
+}
+
+static void convert(ig_ctx *c, draw *d, const ig_model *m, ig_program *captured) {
+  ig_program *p = captured ? captured : ig_model_program(m);
+  ig_sink sink = ig_sink_memory(c->alloc);
+  if (p && draw_byte(d) & 1) {
+    (void)!ig_program_write(c, p, NULL, &sink);
+  } else if (p) {
+    (void)!ig_program_convert_onnx(c, p, NULL, NULL, &sink);
+  } else if (ig_model_onnx(m)) {
+    int opset = 7 + (int)draw_below(d, 20);
+    (void)!ig_onnx_convert(c, ig_model_onnx(m), opset, IG_ONNX_EXTERNAL_NEVER, NULL, &sink);
+  }
+  fuzz_show("convert: %s\n", ig_ctx_error(c));
+  ig_ctx_clear(c);
+  ig_sink_drop(&sink);
+  if (!p) return;
+  ig_program *next = NULL;
+  ig_decompose_args how = {.level = IG_DECOMPOSE_CORE};
+  if (ig_program_decompose(c, p, &how, &next) == IG_OK) ig_text_free(c, ig_program_text(c, next));
+  fuzz_show("taken apart: %s\n", ig_ctx_error(c));
+  ig_ctx_clear(c);
+  ig_program_free(next);
+}
+
+static void look(ig_ctx *c, const ig_model *m) {
+  const ig_model_symbol *const *symbols = NULL;
+  const ig_model_relation *const *relations = NULL;
+  (void)ig_model_symbols(c, m, &symbols);
+  ig_ctx_clear(c);
+  (void)ig_model_relations(c, m, &relations);
+  ig_ctx_clear(c);
+  if (ig_model_program(m)) {
+    ig_text_free(c, ig_program_text(c, ig_model_program(m)));
+    ig_text_free(c, ig_program_code(c, ig_model_program(m)));
+  }
+  ig_ctx_clear(c);
+}
+
+// The graphs of an archive, as the command shows them.
+static void show_graphs(ig_ctx *c, ig_bytes bytes, const ig_limits *limits, bool inlined) {
+  ig_ts *ts = NULL;
+  if (ig_ts_parse(c, "fuzz", bytes, NULL, limits, &ts) == IG_OK)
+    ig_text_free(c, ig_ts_graphs(c, ts, inlined));
+  fuzz_show("graphs: %s\n", ig_ctx_error(c));
+  ig_ts_free(ts);
+  ig_ctx_clear(c);
+}
+
+void fuzz_use(ig_ctx *c, draw *d, ig_bytes bytes) {
+  ig_model *m = NULL;
+  ig_limits limits = {
+      .size = sizeof limits, .max_nodes = 100000, .max_work = 3000000, .max_millis = 5000};
+  ig_model_options o = {.size = sizeof o, .limits = &limits, .program = draw_byte(d) & 1};
+  ig_scope s = ig_scope_open(c);
+  if (ig_model_open_bytes(c, "fuzz", bytes.at, bytes.n, &o, &m) == IG_OK) {
+    look(c, m);
+    bool sound = ig_model_verify(c, m, &o) == IG_OK;
+    fuzz_show("verify: %s\n", sound ? "sound" : ig_ctx_error(c));
+    ig_ctx_clear(c);
+    ig_program *captured = NULL;
+    run(c, m, sound, &captured);
+    convert(c, d, m, captured);
+    ig_program_free(captured);
+    if (ig_model_get_kind(m) == IG_MODEL_TORCHSCRIPT)
+      show_graphs(c, bytes, &limits, draw_byte(d) & 1);
+  } else {
+    fuzz_show("not opened: %s\n", ig_ctx_error(c));
+  }
+  ig_model_free(m);
+  ig_ctx_clear(c);
+  ig_scope_close(c, s);
+}

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Passes over graphs: shapes, patterns, fusion, cutting, order."""
+
+import operator
+
+import pytest
+
+import ingot as torch
+from ingot import fx, nn
+from ingot._subclasses.fake_tensor import FakeTensor
+from ingot.fx.experimental.const_fold import split_const_subgraphs
+from ingot.fx.experimental.proxy_tensor import make_fx
+from ingot.fx.passes.dialect.common.cse_pass import CSEPass, get_CSE_banned_ops
+from ingot.fx.passes.fake_tensor_prop import FakeTensorProp
+from ingot.fx.passes.infra.pass_base import PassResult
+from ingot.fx.passes.infra.pass_manager import PassManager, this_before_that_pass_constraint
+from ingot.fx.passes.shape_prop import ShapeProp
+from ingot.fx.passes.split_module import split_module
+from ingot.fx.passes.utils.fuser_utils import fuse_by_partitions, validate_partition
+from ingot.fx.passes.utils.matcher_utils import SubgraphMatcher
+from ingot.fx.subgraph_rewriter import replace_pattern_with_filters
+
+
+def test_shapes():
+    traced = fx.symbolic_trace(nn.Sequential(nn.Linear(4, 2), nn.ReLU()))
+    ShapeProp(traced).propagate(torch.ones(3, 4))
+    metas = [n.meta["tensor_meta"] for n in traced.graph.nodes]
+    assert [tuple(m.shape) for m in metas] == [(3, 4), (3, 2), (3, 2), (3, 2)]
+    assert metas[1].requires_grad and metas[1].dtype is torch.float32 and metas[1].stride == (2, 1)
+
+
+def test_fake_values():
+    traced = fx.symbolic_trace(nn.Sequential(nn.Linear(4, 2), nn.ReLU()))
+    FakeTensorProp(traced).propagate(torch.ones(3, 4))
+    values = [n.meta["val"] for n in traced.graph.nodes]
+    assert all(isinstance(v, FakeTensor) for v in values)
+    assert tuple(values[-1].shape) == (3, 2)
+
+
+def test_patterns_are_replaced():
+    traced = fx.symbolic_trace(lambda x, y: torch.relu(x + y) * torch.relu(y + x))
+    found = fx.replace_pattern(traced, lambda a, b: torch.relu(a + b), lambda a, b: torch.sigmoid(a - b))
+    assert len(found) == 2
+    assert {n.target for n in traced.graph.nodes if n.op == "call_function"} == {
+        operator.sub, torch.sigmoid, operator.mul,
+    }  # fmt: skip
+    assert traced(torch.ones(1), torch.ones(1)).item() == 0.25
+
+
+def test_values_that_others_use_stay():
+    traced = fx.symbolic_trace(lambda x: torch.relu(x + 1) + (x + 1))
+    kept = fx.symbolic_trace(lambda x: (lambda s: torch.relu(s) + s)(x + 1))
+    pattern = lambda x: torch.relu(x + 1)  # noqa: E731
+    assert len(fx.replace_pattern(traced, pattern, lambda x: -x)) == 1
+    assert fx.replace_pattern(kept, pattern, lambda x: -x) == []
+
+
+def test_filters_choose_matches():
+    traced = fx.symbolic_trace(lambda x: (x + 1) * (x + 2))
+    found = replace_pattern_with_filters(
+        traced, lambda x, k: x + k, lambda x, k: x - k,
+        match_filters=[lambda match, graph, pattern: match.placeholder_nodes[1] == 2],
+    )  # fmt: skip
+    assert len(found) == 1 and len(found[0].replacements) == 1
+    assert traced(torch.ones(1)).item() == -2
+
+
+def test_literals_can_be_ignored():
+    pattern = fx.symbolic_trace(lambda x: x + 3).graph
+    graph = fx.symbolic_trace(lambda x: x + 5).graph
+    assert not SubgraphMatcher(pattern).match(graph)
+    assert len(SubgraphMatcher(pattern, ignore_literals=True).match(graph)) == 1
+
+
+def test_empty_patterns_are_refused():
+    with pytest.raises(ValueError, match="empty pattern"):
+        SubgraphMatcher(fx.Graph())
+
+
+def test_equal_calls_become_one():
+    traced = make_fx(lambda x: x.sin() + x.sin() + torch.rand_like(x))(torch.ones(2))
+    result = CSEPass(get_CSE_banned_ops())(traced)
+    assert result.modified
+    assert [str(n.target) for n in result.graph_module.graph.nodes].count("aten.sin.default") == 1
+    assert not CSEPass()(result.graph_module).modified
+
+
+def test_order_of_passes():
+    ran = []
+
+    def one(gm):
+        ran.append("one")
+        return PassResult(gm, False)
+
+    def two(gm):
+        ran.append("two")
+        return PassResult(gm, False)
+
+    traced = fx.symbolic_trace(lambda x: x)
+    PassManager([two, one], [this_before_that_pass_constraint(one, two)])(traced)
+    assert ran == ["one", "two"]
+    circle = [this_before_that_pass_constraint(one, two), this_before_that_pass_constraint(two, one)]
+    with pytest.raises(RuntimeError, match="Circular dependency"):
+        PassManager([one, two], circle)(traced)
+    with pytest.raises(Exception, match="An error occurred when running the 'fails' pass"):
+
+        def fails(gm):
+            raise ValueError
+
+        PassManager([fails])(traced)
+
+
+def test_modules_are_cut():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(2, 2)
+
+        def forward(self, x):
+            y = self.fc(x)
+            return torch.relu(y) + x
+
+    net = Net()
+    traced = fx.symbolic_trace(net)
+    cut = split_module(traced, net, lambda n: 0 if n.op == "call_module" else 1)
+    assert [n.target for n in cut.graph.nodes if n.op == "call_module"] == ["submod_0", "submod_1"]
+    x = torch.randn(1, 2)
+    assert torch.equal(cut(x), net(x))
+
+
+def test_nodes_are_fused():
+    traced = fx.symbolic_trace(lambda x: (x + 1).relu() * x)
+    add, relu = (n for n in traced.graph.nodes if n.name in ("add", "relu"))
+    fused = fuse_by_partitions(traced, [[relu, add]])
+    assert [n.op for n in fused.graph.nodes] == ["placeholder", "call_module", "call_function", "output"]
+    assert fused(torch.ones(1)).item() == 2
+
+
+def test_parts_with_a_way_back_are_refused():
+    graph = fx.symbolic_trace(lambda x: (lambda a: a + torch.relu(a))(x + 1)).graph
+    nodes = {n.name: n for n in graph.nodes}
+    assert validate_partition([nodes["add"], nodes["relu"], nodes["add_1"]])
+    assert not validate_partition([nodes["add"], nodes["add_1"]])
+
+
+def test_constants_are_computed_once():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = nn.Parameter(torch.ones(2))
+            self.b = nn.Parameter(torch.ones(2))
+
+        def forward(self, x):
+            return (x + (self.a + self.b)) * torch.relu(self.a) - self.b
+
+    net = Net()
+    folded = split_const_subgraphs(net)
+    calls = [n.target for n in folded.const_subgraph_module.graph.nodes if n.op == "call_function"]
+    assert calls == [operator.add, torch.relu]
+    x = torch.randn(2)
+    assert torch.equal(folded(x), net(x))
+    assert folded.has_folding_been_run
+    assert split_const_subgraphs(fx.symbolic_trace(lambda x: x + 1)).const_subgraph_module is None
+    skipped = split_const_subgraphs(net, skip_folding_node_fn=lambda n: n.target is torch.relu)
+    assert [n.target for n in skipped.const_subgraph_module.graph.nodes if n.op == "call_function"] == [operator.add]
+    assert torch.equal(skipped(x), net(x))

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `make install` installs, in a folder that is then moved, found by pkg-config and by CMake."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("INGOT_BUILD", ROOT / "build/release"))
+PROGRAM = '#include <ingot/version.h>\n#include <stdio.h>\nint main(void) { return puts(ig_version()) < 0; }\n'
+
+pytestmark = pytest.mark.skipif("INGOT_SANITIZED" in os.environ, reason="installed from the release build")
+
+
+def run(*command: object, **variables: str) -> str:
+    words = [str(word) for word in command]
+    done = subprocess.run(words, env=dict(os.environ, **variables), capture_output=True, text=True)
+    assert done.returncode == 0, f"{command}:\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    if not shutil.which("meson"):
+        pytest.skip("meson is not on the path")
+    stage = tmp_path_factory.mktemp("install")
+    tags = "--tags=runtime,devel,command,man"
+    run("meson", "install", "-C", BUILD, "--no-rebuild", "--quiet", "--destdir", stage, tags)
+    config = next(stage.rglob("ingotConfig.cmake"))
+    moved = stage / "moved"
+    shutil.move(next(p for p in config.parents if (p / "include").is_dir()), moved)
+    return moved
+
+
+def test_files(prefix: pathlib.Path) -> None:
+    names = {p.name for p in prefix.rglob("*") if p.is_file()}
+    assert {"ingot", "ingot.1", "libingot.a", "libingot.so", "ingot.pc", "aten.h", "ingot.h", "ingot.hpp"} <= names
+    assert "usage" in run(next(prefix.rglob("bin/ingot")), "--help").lower()
+
+
+def test_pkg_config(prefix: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    if not shutil.which("pkg-config"):
+        pytest.skip("pkg-config is not installed")
+    folder = next(prefix.rglob("ingot.pc")).parent
+    flags = run(
+        "pkg-config", f"--define-variable=prefix={prefix}", "--cflags", "--libs", "ingot", PKG_CONFIG_PATH=str(folder)
+    ).split()
+    (tmp_path / "program.c").write_text(PROGRAM)
+    run("cc", tmp_path / "program.c", "-o", tmp_path / "program", *flags)
+    library = next(prefix.rglob("libingot.so")).parent
+    assert run(tmp_path / "program", LD_LIBRARY_PATH=str(library)) == "0.1.0\n"
+
+
+@pytest.mark.parametrize(("wanted", "found"), [("0.1", True), ("", True), ("0.2", False), ("1.0", False)])
+def test_cmake(wanted: str, found: bool, prefix: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    if not shutil.which("cmake"):
+        pytest.skip("cmake is not installed")
+    (tmp_path / "program.c").write_text(PROGRAM)
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.13)\nproject(program C)\n"
+        f"find_package(ingot {wanted} REQUIRED)\nadd_executable(program program.c)\n"
+        "target_link_libraries(program ingot::ingot)\n"
+    )
+    configure = ["cmake", "-S", str(tmp_path), "-B", str(tmp_path / "build"), f"-DCMAKE_PREFIX_PATH={prefix}"]
+    done = subprocess.run(configure, capture_output=True, text=True)
+    assert (done.returncode == 0) == found, done.stderr
+    if found:
+        run("cmake", "--build", tmp_path / "build")
+        assert run(tmp_path / "build/program") == "0.1.0\n"

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch.onnx.export(dynamo=False) of scripts and layers whose course or sizes are known only when the model runs: what
+onnxruntime computes is what the module computes, for the sizes of the example and for others."""
+
+import copy
+import io
+import math
+
+import numpy as np
+import pytest
+
+import ingot as torch
+import ingot.nn.functional as F
+from ingot import Tensor, nn
+
+onnxruntime = pytest.importorskip("onnxruntime")
+
+
+class ConditionOnSize(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        if x.size(0) > 3:
+            return x + 1
+        return x - 1
+
+
+class NegatedCondition(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        if not (x.sum() > 0):
+            return x + 1
+        return x
+
+
+class NumberOfBranch(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        n = 2
+        if x.sum() > 0:
+            n = 3
+        return x * n
+
+
+class WriteInBranch(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        x = x.clone()
+        if x.sum() > 0:
+            x[0] = 0
+        else:
+            x[1] = 0
+        return x
+
+
+class WriteInLoop(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        y = torch.zeros(x.size(0), x.size(1))
+        for i in range(x.size(0)):
+            y[i] = x[i] + i
+        return y
+
+
+class AddInLoop(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        y = torch.zeros(x.size(1))
+        for i in range(x.size(0)):
+            y += x[i]
+        return y
+
+
+class WhileOnSize(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        i = 0
+        while i < x.size(0):
+            x = x + i
+            i += 1
+        return x
+
+
+class RangeWithStep(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        for i in range(1, x.size(0), 2):
+            x = x + i
+        return x
+
+
+class FloatsOfSizes(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x * (x.size(0) / 7) + math.sqrt(x.size(1)) - 1.5 * x.size(0)
+
+
+class RaiseOnData(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        if torch.any(x > 1e6):
+            raise ValueError("too large")
+        return x * 2
+
+
+@torch.jit.script_if_tracing
+def add_rows(x: Tensor) -> Tensor:
+    for i in range(x.size(0)):
+        x = x + i
+    return x
+
+
+class ScriptedIfTraced(nn.Module):
+    def forward(self, x):
+        return add_rows(x)
+
+
+class Resized(nn.Module):
+    def __init__(self, **options):
+        super().__init__()
+        self.options = options
+
+    def forward(self, x):
+        return F.interpolate(x[None, None], **self.options)
+
+
+class Transformed(nn.Module):
+    def forward(self, x):
+        window = torch.hann_window(3)
+        return torch.stft(x.reshape(-1), 4, 2, 3, window, normalized=True, return_complex=False)
+
+
+class Pooled(nn.Module):
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x):
+        return self.layer(x[None, None])
+
+
+def exported(model, args, axes):
+    sink = io.BytesIO()
+    names = [f"x{i}" for i in range(len(args))]
+    torch.onnx.export(model, args, sink, dynamo=False, input_names=names, dynamic_axes=axes, opset_version=17)
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(sink.getvalue(), options, providers=["CPUExecutionProvider"])
+
+
+def compare(session, model, args):
+    want = model(*copy.deepcopy(args))
+    feeds = [a.numpy() if isinstance(a, Tensor) else np.array(a) for a in args]
+    got = session.run(None, {i.name: a for i, a in zip(session.get_inputs(), feeds, strict=True)})
+    assert got[0].shape == tuple(want.shape)
+    np.testing.assert_allclose(got[0], want.detach().numpy(), rtol=1e-4, atol=1e-5)
+
+
+SCRIPTS = [
+    ConditionOnSize, NegatedCondition, NumberOfBranch, WriteInBranch, WriteInLoop, AddInLoop, WhileOnSize,
+    RangeWithStep, FloatsOfSizes, RaiseOnData,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("make", SCRIPTS, ids=lambda c: c.__name__)
+def test_script(make) -> None:
+    model = torch.jit.script(make())
+    session = exported(model, (torch.randn(3, 4),), {"x0": {0: "rows", 1: "columns"}})
+    for sizes in ((3, 4), (5, 6), (4, 3)):
+        x = torch.randn(*sizes)
+        compare(session, model, (x,))
+        compare(session, model, (-x,))
+
+
+TRACED = [
+    ScriptedIfTraced(), Resized(scale_factor=1.5), Resized(scale_factor=1.5, mode="bilinear"),
+    Resized(scale_factor=2.3, mode="bilinear", align_corners=True), Resized(scale_factor=[1.5, 0.5], mode="bicubic"),
+    Resized(scale_factor=1.5, recompute_scale_factor=True), Transformed(),
+    Pooled(nn.AvgPool2d(3, 2, ceil_mode=True)), Pooled(nn.AvgPool2d(3, 2, 1, ceil_mode=True)),
+    Pooled(nn.AdaptiveMaxPool2d(1)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("model", TRACED, ids=lambda m: type(m).__name__)
+def test_traced(model) -> None:
+    session = exported(model, (torch.randn(5, 6),), {"x0": {0: "rows", 1: "columns"}})
+    for sizes in ((5, 6), (6, 8), (8, 7)):
+        compare(session, model, (torch.randn(*sizes),))
+
+
+def test_numbers_are_inputs_of_a_script() -> None:
+    class M(nn.Module):
+        def forward(self, x: Tensor, n: int, scale: float) -> Tensor:
+            for _ in range(n):
+                x = x * scale + n
+            return x
+
+    model = torch.jit.script(M())
+    session = exported(model, (torch.randn(3), 2, 0.5), None)
+    compare(session, model, (torch.randn(3), 4, 1.5))
+
+
+@pytest.mark.parametrize("offsets", [None, [0, 3, 3]])
+def test_greatest_elements_of_bags(offsets) -> None:
+    model = nn.EmbeddingBag(10, 4, mode="max").eval()
+    args = (torch.tensor([[1, 2, 4], [5, 4, 3]]),)
+    if offsets is not None:
+        args = (args[0].reshape(-1), torch.tensor(offsets))
+    compare(exported(model, args, None), model, args)
+
+
+def test_mismatches_are_searched() -> None:
+    from ingot.onnx import verification
+
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = nn.Linear(3, 4)
+
+        def forward(self, x):
+            return (self.first(x).relu().cumsum(1) * 2).exp()
+
+    right = verification.find_mismatch(M(), (torch.randn(2, 3),), opset_version=17)
+    assert not right.has_mismatch()
+    torch.onnx.register_custom_op_symbolic("aten::cumsum", lambda g, x, dim, dtype: g.op("Add", x, x), 17)
+    try:
+        wrong = verification.find_mismatch(M(), (torch.randn(2, 3),), opset_version=17)
+    finally:
+        torch.onnx.unregister_custom_op_symbolic("aten::cumsum", 17)
+    leaves = wrong.all_mismatch_leaf_graph_info()
+    assert [leaf.essential_node_kinds() for leaf in leaves] == [{"aten::cumsum"}]
+    assert wrong.find_partition(leaves[0].id) is leaves[0]

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What third-party model code uses of torch, with numbers that follow from definitions or from PyTorch 2.13."""
+
+import pytest
+
+import ingot
+from ingot import nn
+
+
+def test_typed_constructors():
+    from ingot import FloatTensor, LongTensor
+
+    assert LongTensor([1.5, 2]).tolist() == [1, 2] and FloatTensor(2, 3).shape == (2, 3)
+    assert isinstance(ingot.ones(1), FloatTensor) and not isinstance(ingot.ones(1).int(), FloatTensor)
+    assert ingot.ones(1).type(LongTensor).dtype == ingot.int64 and repr(LongTensor) == "<class 'torch.LongTensor'>"
+    assert ingot.ones(1).new([1, 2]).tolist() == [1.0, 2.0] and ingot.ones(1).new(2, 2).shape == (2, 2)
+    with pytest.raises(TypeError, match="convert it"):
+        LongTensor(ingot.ones(2))
+    with pytest.raises(TypeError, match="not available. Torch not compiled with CUDA enabled"):
+        ingot.cuda.FloatTensor(1)
+
+
+def test_devices_that_are_absent():
+    assert not ingot.cuda.is_available() and not ingot.xpu.is_available() and not ingot.mps.is_available()
+    assert not ingot.distributed.is_available() and ingot.accelerator.current_accelerator() is None
+    assert ingot.cuda.device_count() == 0 and ingot.cuda.memory_allocated() == 0
+    with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
+        ingot.cuda.current_device()
+    with pytest.raises(RuntimeError, match="without MPS backend"):
+        ingot.mps.empty_cache()
+    with pytest.raises(OSError, match="Could not load this library"):
+        ingot.ops.load_library("/no/such.so")
+
+
+def test_backends_are_records_of_settings():
+    with ingot.backends.cudnn.flags(enabled=False, benchmark=True):
+        assert not ingot.backends.cudnn.enabled and ingot.backends.cudnn.benchmark
+    assert ingot.backends.cudnn.enabled and not ingot.backends.cudnn.benchmark
+    with pytest.raises(RuntimeError, match="expects a bool"):
+        ingot.backends.cudnn.benchmark = 1
+
+
+def test_weight_norm_and_parametrizations():
+    layer = nn.Linear(4, 3)
+    before = layer.weight.detach().clone()
+    nn.utils.weight_norm(layer)
+    assert sorted(n for n, _ in layer.named_parameters()) == ["bias", "weight_g", "weight_v"]
+    ingot.testing.assert_close(layer.weight, before)
+    nn.utils.remove_weight_norm(layer)
+    nn.utils.parametrizations.weight_norm(layer)
+    assert type(layer).__name__ == "ParametrizedLinear"
+    ingot.testing.assert_close(layer.weight, before)
+    nn.utils.parametrize.remove_parametrizations(layer, "weight")
+    assert type(layer) is nn.Linear and isinstance(layer.weight, nn.Parameter)
+    square = nn.utils.parametrizations.orthogonal(nn.Linear(4, 4))
+    ingot.testing.assert_close(square.weight @ square.weight.T, ingot.eye(4), atol=1e-5, rtol=0)
+    normed = nn.utils.parametrizations.spectral_norm(nn.Linear(5, 4)).eval()
+    assert abs(float(ingot.linalg.svdvals(normed.weight)[0]) - 1) < 0.05
+
+
+def test_prune():
+    layer = nn.Linear(4, 3)
+    nn.utils.prune.l1_unstructured(layer, "weight", amount=5)
+    assert int((layer.weight == 0).sum()) == 5 and nn.utils.prune.is_pruned(layer)
+    nn.utils.prune.remove(layer, "weight")
+    assert int((layer.weight == 0).sum()) == 5 and not nn.utils.prune.is_pruned(layer)
+
+
+def test_flex_attention_is_attention():
+    from ingot.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    q, k, v = ingot.randn(3, 1, 2, 8, 4).unbind()
+    mask = create_block_mask(lambda b, h, i, j: i >= j, None, None, 8, 8, BLOCK_SIZE=4)
+    expected = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+    ingot.testing.assert_close(flex_attention(q, k, v, block_mask=mask), expected)
+    assert mask.kv_num_blocks.tolist() == [[[1, 1]]] and mask.full_kv_num_blocks.tolist() == [[[0, 1]]]
+    biased = flex_attention(q, k, v, score_mod=lambda s, b, h, i, j: s + (i - j) * 0.5)
+    at = ingot.arange(8)
+    bias = (at[:, None] - at[None, :]) * 0.5
+    ingot.testing.assert_close(biased, nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=bias))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 13])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_associative_scan(n, reverse):
+    from ingot._higher_order_ops.associative_scan import associative_scan
+
+    x = ingot.randn(2, n, 3)
+    found = associative_scan(lambda a, b: a + b, x, dim=1, reverse=reverse)
+    expected = x.flip(1).cumsum(1).flip(1) if reverse else x.cumsum(1)
+    ingot.testing.assert_close(found, expected)
+
+
+def test_distributions():
+    from ingot import distributions as d
+
+    normal = d.Normal(1.0, 2.0)
+    assert abs(float(normal.log_prob(ingot.tensor(0.5))) + 1.64333567) < 1e-5
+    assert abs(float(d.kl_divergence(normal, d.Normal(0.0, 1.0))) - 1.30685282) < 1e-5
+    ingot.manual_seed(0)
+    first = d.Categorical(logits=ingot.zeros(5)).sample((4,))
+    ingot.manual_seed(0)
+    assert first.tolist() == ingot.multinomial(ingot.full((1, 5), 0.2), 4, True)[0].tolist()
+    with pytest.raises(ValueError, match="to satisfy the constraint GreaterThan"):
+        d.Normal(0.0, -1.0)
+    wide = d.MultivariateNormal(ingot.zeros(2), ingot.eye(2))
+    assert abs(float(wide.log_prob(ingot.zeros(2))) + 1.83787706) < 1e-5
+    assert d.Independent(d.Normal(ingot.zeros(3), 1.0), 1).log_prob(ingot.zeros(3)).shape == ()
+
+
+def test_unravel_index_and_constants():
+    assert [t.tolist() for t in ingot.unravel_index(ingot.tensor([5, 7]), (2, 4))] == [[1, 1], [1, 3]]
+    assert ingot.pi > 3.14 and ingot.inf > 0 and ingot.nan != ingot.nan
+
+
+def test_hub_of_a_folder(tmp_path):
+    (tmp_path / "hubconf.py").write_text("dependencies = ['ingot']\ndef make(n):\n    'Makes n.'\n    return [n]\n")
+    assert ingot.hub.load(str(tmp_path), "make", 3, source="local") == [3]
+    assert ingot.hub.list(str(tmp_path)) == ["make"] and ingot.hub.help(str(tmp_path), "make") == "Makes n."
+    with pytest.raises(RuntimeError, match="Cannot find callable other in hubconf"):
+        ingot.hub.load(str(tmp_path), "other", source="local")
