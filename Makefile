@@ -3,7 +3,7 @@
 #   make demo    build, then the guided tour        make lint     formatting, clang-tidy, the project's own checks
 #   make test    everything that CI checks          make asan     tests under address and undefined sanitizers
 #   make build   build/bin/ingot, build/venv        make bench    figures, beside PyTorch where it is installed
-#   make fuzz    fuzz targets under libFuzzer       make install  library, headers, ingot.pc, command, manual page
+#   make fuzz    fuzz targets under libFuzzer       make install  library, headers, pkg-config and CMake files, command, manual page
 #   make docs    pages of the public headers        make tsan     threads under the thread sanitizer
 #   make fuzz-random    random programs, files and calls from Python    make clean
 #   make fuzz-coverage  what the last `make fuzz` reached, per folder
@@ -90,10 +90,11 @@ fuzz-coverage: prepare
 # The same without libFuzzer, and the same inputs every time: under the sanitizers from C, in the release build from Python.
 fuzz-random: build
 	@tools/configure $(ASAN) $(OPTIONS) $(SANITIZE)
-	@ninja -C $(ASAN) tests/ops_fuzz tests/files_fuzz
+	@ninja -C $(ASAN) tests/ops_fuzz tests/files_fuzz tests/nodes_fuzz
 	@mkdir -p $(ASAN)/found
 	$(ASAN)/tests/ops_fuzz --random 0 $(FUZZ_INPUTS) $(ASAN)/found
 	$(ASAN)/tests/files_fuzz --random 0 $(FUZZ_INPUTS) $(ASAN)/found
+	$(ASAN)/tests/nodes_fuzz --random 0 $(FUZZ_INPUTS) $(ASAN)/found
 	$(VENV)/bin/python tests/python/fuzz_calls.py --hunt $(FUZZ_CALLS)
 
 docs:

@@ -6,6 +6,7 @@
 PyTorch is looked for in this Python and in $INGOT_TORCH_PYTHON. FILE has MODELS = {name: maker of (module, args)}; by
 default it is ../shared/bench/models.py if that is there. Only ratios of one run mean something.
 """
+
 import argparse
 import json
 import os
@@ -166,8 +167,11 @@ def main() -> None:
     results = measure(options, workers)
     if not options.only:
         subprocess.run([sys.executable, str(HERE / "pt2.py")], check=True)
+        subprocess.run(
+            [sys.executable, str(HERE / "script.py"), *(["--torch", torch_python] if torch_python else [])], check=True
+        )
     if models and not options.only:
-        for script in ("export.py", "onnx_export.py"):
+        for script in ("export.py", "onnx_export.py", "compile.py"):
             command = [sys.executable, str(HERE / script), models]
             subprocess.run([*command, *(["--torch", torch_python] if torch_python else [])], check=True)
     if options.json:

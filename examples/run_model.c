@@ -6,17 +6,33 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "ingot/aten.h"
 #include "ingot/model.h"
 
-// A tensor of ones for an input; a dynamic size is the smallest that is allowed.
+// A tensor of ones for an input; a dynamic size has the value that the model proposes.
 static ig_tensor *ones(ig_ctx *c, const ig_model_port *port) {
   int64_t sizes[IG_MAX_DIM];
-  for (int d = 0; d < port->ndim; d++) sizes[d] = port->dims[d]->lo;
-  ig_tensor *t = ig_tensor_empty(c, port->dtype, sizes, port->ndim);
-  for (int64_t i = 0; t && port->dtype == IG_F32 && i < ig_tensor_numel(t); i++) {
-    ((float *)ig_tensor_data(t))[i] = 1;
+  for (int d = 0; d < port->ndim; d++) sizes[d] = port->dims[d]->value;
+  return ig_ones_like(c, ig_tensor_empty(c, port->dtype, sizes, port->ndim));
+}
+
+static void print_port(const char *what, const ig_model_port *port) {
+  printf("%s %s: %s [", what, port->name, ig_dtype_text(port->dtype));
+  for (int d = 0; d < port->ndim; d++) {
+    const ig_model_dim *dim = port->dims[d];
+    if (d > 0) printf(", ");
+    if (dim->name) printf("%s=", dim->name);
+    printf("%" PRId64, dim->value);
   }
-  return t;
+  printf("]\n");
+}
+
+// The first elements.
+static void print_values(const ig_tensor *t) {
+  int64_t n = ig_tensor_numel(t);
+  for (int64_t k = 0; k < n && k < 8; k++) printf(" %g", ig_tensor_get(t, k));
+  if (n > 8) printf(" ... (%" PRId64 " in all)", n);
+  printf("\n");
 }
 
 static ig_status run(ig_ctx *c, ig_model *m, ig_session *s) {
@@ -24,13 +40,7 @@ static ig_status run(ig_ctx *c, ig_model *m, ig_session *s) {
   size_t n = ig_model_inputs(m, &ports);
   for (size_t i = 0; i < n; i++) {
     if (ports[i]->kind != IG_KIND_TENSOR) continue;
-    printf("input %s: %s", ports[i]->name, ig_dtype_text(ports[i]->dtype));
-    for (int d = 0; d < ports[i]->ndim; d++) {
-      const ig_model_dim *dim = ports[i]->dims[d];
-      if (dim->name) printf(" %s=%" PRId64 "..", dim->name, dim->lo);
-      if (!dim->name) printf(" %" PRId64, dim->value);
-    }
-    printf("\n");
+    print_port("input", ports[i]);
     ig_status st = ig_session_set(s, ports[i]->name, ones(c, ports[i]));
     if (st != IG_OK) return st;
   }
@@ -39,11 +49,8 @@ static ig_status run(ig_ctx *c, ig_model *m, ig_session *s) {
   for (size_t i = 0; i < n; i++) {
     const ig_value *v = ig_session_output_at(s, i);
     if (v->kind != IG_KIND_TENSOR) continue;
-    printf("output %s:", ports[i]->name);
-    for (int64_t k = 0; k < ig_tensor_numel(v->tensor) && k < 8; k++) {
-      printf(" %g", ig_tensor_get(v->tensor, k));
-    }
-    printf("\n");
+    print_port("output", ports[i]);
+    print_values(v->tensor);
   }
   return st;
 }

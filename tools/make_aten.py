@@ -7,8 +7,10 @@
 One row per overload: op, schema, facts, backward, lists. Facts are letters: i implicit composite, c Core ATen,
 d decomposed by default, v view, t taken apart whenever a program is traced below autograd, because Python implements it
 there, s draws from a generator, n has no derivative, m is bound in torch._C._nn, p has a method of Tensor that PyTorch
-writes in Python. Backward is the number of the operator's function in histories (SumBackward1); empty is 0. Lists names
-the arguments whose length is not the one of the schema: "dim*" may have any number of elements, "stride?" none.
+writes in Python; and what PyTorch's partitioner of joint graphs assumes: r may be computed again in the backward graph,
+w is a view that costs nothing, u is part of a fused kernel but never computed again; o shares the kernel of its out
+form. Backward is the number of the operator's function in histories (SumBackward1); empty is 0. Lists names the
+arguments whose length is not the one of the schema: "dim*" may have any number of elements, "stride?" none.
 """
 import csv
 import re
@@ -124,6 +126,19 @@ NN = frozenset((
 ))  # fmt: skip
 # Methods of Tensor in torch/_tensor.py that call the operator of the same name.
 PYTHON_METHODS = ("aten::unflatten.int", "aten::unflatten.Dimname")
+# What PyTorch's min-cut partitioner may compute again, besides the pointwise operators: by name, all overloads.
+RECOMPUTED = frozenset((
+    "__and__", "__or__", "_grad_sum_to_size", "_to_copy", "_unsafe_view", "alias", "amax", "any", "arange", "argmax",
+    "as_strided", "broadcast_tensors", "empty", "empty_like", "expand", "full", "full_like", "gather", "index",
+    "lift_fresh_copy", "mean", "new_zeros", "ones", "permute", "reshape", "scalar_tensor", "select", "slice",
+    "softplus", "squeeze", "std", "sum", "sum_to_size", "t", "threshold", "to", "triu", "type_as", "unsqueeze", "var",
+    "var_mean", "view", "zeros", "zeros_like",
+))  # fmt: skip
+NOT_RECOMPUTED = frozenset(("equal", "float_power", "ldexp", "ldexp_", "polygamma_"))  # though they are pointwise
+FREE_VIEWS = frozenset((
+    "slice", "unsqueeze", "t", "permute", "as_strided", "view", "alias", "expand", "squeeze",
+))  # fmt: skip
+FUSED = frozenset(("native_dropout", "rand_like", "randn_like"))
 # Operators of later releases, with their facts.
 NEWER = (
     (
@@ -135,10 +150,14 @@ NEWER = (
 )
 
 
+def name_of(op: str) -> str:
+    return op.partition("::")[2].partition(".")[0]
+
+
 def lists_of(op: str, schema: str) -> str:
     """A list of one dimension may have any number of them, and so may lists beside it (shifts of roll, s of an FFT).
     The stride of pooling may be empty: then it is the size of the kernel."""
-    name = op.partition("::")[2].partition(".")[0]
+    name = name_of(op)
     text = schema[schema.index("(") + 1 : schema.rindex(") ->")]
     args = re.findall(r"(\w+)\[(\d+)\]\??\(?[^ ]* (\w+)|[^ ,(]+ (\w+)", text)
     names = {a[2] or a[3] for a in args}
@@ -156,6 +175,8 @@ def main() -> None:
         rows = list(csv.DictReader(f, delimiter="\t", quoting=csv.QUOTE_NONE))
     number = {op: str(n) for n, ops in BACKWARD.items() for op in ops}
     lines = [(*row, "", "") for row in NEWER]
+    pointwise = {name_of(row["op"]) for row in rows if "pointwise" in row["tags"]}
+    recomputed = (pointwise | RECOMPUTED) - NOT_RECOMPUTED
     for row in rows:
         scripted = row["kind"] == "TorchScript" and row["op"] not in ALSO
         if not row["op"].startswith("aten::") or scripted:
@@ -168,8 +189,12 @@ def main() -> None:
             "t": row["py_composite_implicit"] == "1" or row["op"] in AUTOGRAD,
             "s": "nondeterministic_seeded" in row["tags"],
             "n": row["op"] in NO_DERIVATIVE,
-            "m": row["op"].partition("::")[2].partition(".")[0] in NN,
+            "m": name_of(row["op"]) in NN,
             "p": row["op"] in PYTHON_METHODS,
+            "r": name_of(row["op"]) in recomputed,
+            "w": name_of(row["op"]) in FREE_VIEWS,
+            "u": name_of(row["op"]) in FUSED,
+            "o": "CompositeExplicitAutogradNonFunctional" in row["keys"],
         }
         letters = "".join(k for k, on in facts.items() if on)
         lines.append((row["op"], row["schema"], letters, number.get(row["op"], ""), lists_of(row["op"], row["schema"])))

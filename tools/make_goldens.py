@@ -6,10 +6,12 @@
 
 Samples are read off src/ops, inputs are made as tests/support/sample.c makes them. One line per call:
     op <tab> sample number <tab> dtype that stands for f32 <tab> results
-Results (and arguments that the call wrote) are joined by ";": dtype|sizes|strides|values, or a number, or None;
+Results (and arguments that the call wrote) are joined by ";": dtype|sizes|strides|values, or a number, or None, or
+[a list among several];
 "!Class" when PyTorch refuses. Every sample runs as it stands; the first two of each operator also in every other dtype,
 and with other sizes and elements ("2:3>0"). With TEXTs only operators whose names have one of them are called anew.
 """
+
 import gzip
 import math
 import os
@@ -223,7 +225,7 @@ def number_text(x) -> str:
     return str(int(x))
 
 
-def result_text(x) -> str:
+def result_text(x, nested: bool = False) -> str:
     if isinstance(x, torch.Tensor):
         flat = x.detach().reshape(-1)
         narrow = flat.dtype.is_floating_point and flat.dtype.itemsize < 4
@@ -231,7 +233,8 @@ def result_text(x) -> str:
         sizes, strides = ",".join(map(str, x.shape)), ",".join(map(str, x.stride()))
         return f"{BRIEF[x.dtype]}|{sizes}|{strides}|{' '.join(map(number_text, values))}"
     if isinstance(x, (list, tuple)):
-        return ";".join(map(result_text, x))
+        inside = ";".join(result_text(item, True) for item in x)
+        return f"[{inside}]" if nested else inside
     if x is None:
         return "None"
     return f"={number_text(x)}"
