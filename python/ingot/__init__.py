@@ -58,6 +58,19 @@ _HOMES = {
         is_storage is_tensor istft meshgrid nonzero norm numel set_default_device split stft sym_float sym_int sym_ite
         sym_max sym_min sym_not sym_sqrt sym_sum tensordot typename unique unique_consecutive unravel_index
     """,
+    "ingot._C": """
+        AnyType Argument Block BoolType ClassType ComplexType DeviceObjType DictType EnumType FloatType
+        FunctionSchema FutureType Generator Graph IntType InterfaceType ListType Node NoneType NumberType
+        OptionalType ScriptFunction ScriptModule ScriptObject Size StringType SymBool SymFloat SymInt Tensor
+        TensorType TupleType Type TypedStorage UnionType UntypedStorage Value as_tensor asarray bfloat16 bool
+        can_cast channels_last channels_last_3d complex128 complex64 contiguous_format default_generator device
+        dtype float16 float32 float64 float8_e4m3fn float8_e5m2 from_dlpack from_numpy frombuffer get_default_dtype
+        get_num_threads int16 int32 int64 int8 is_grad_enabled is_inference_mode_enabled layout memory_format ops
+        parse_ir per_channel_affine per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine
+        per_tensor_symmetric preserve_format promote_types qint32 qint8 qscheme quint8 result_type return_types
+        set_default_dtype set_num_threads set_printoptions sparse_coo strided tensor to_dlpack uint16 uint32 uint64
+        uint8
+    """,
     "ingot._compat": "compat_level set_compat",
     "ingot._compile": "compile",
     "ingot._bridge": "from_torch to_torch",
@@ -91,15 +104,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Sub-packages, then names of Python files, then names of _C, then operators; results are cached."""
+    """Sub-packages, then names of Python files and of _C, then operators; results are cached."""
     if name.startswith("__"):
         raise AttributeError(f"module 'ingot' has no attribute {name!r}")
     if name not in _HOME_OF and name in _submodules():
         return importlib.import_module(f"ingot.{name}")
     if name in _HOME_OF:
         found = getattr(importlib.import_module(_HOME_OF[name]), name)
-    elif hasattr(_C, name):
-        found = getattr(_C, name)
     else:
         try:
             found = _C.op(name)
@@ -110,7 +121,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_submodules(), *_HOME_OF, *dir(_C)})
+    return sorted({*globals(), *_submodules(), *_HOME_OF})
 
 
 __version__ = getattr(_C, "__version__", "0.1.0")

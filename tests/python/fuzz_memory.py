@@ -220,6 +220,7 @@ class Hunter:
         outcome, count = self.attempt(call, 0, True) if outcome == "ok" else (outcome, 0)
         if outcome != "ok":
             return
+        self.before = state(self.torch)  # a call may be one that changes modes
         for n in self.places(count):
             alone = self.random.random() < 0.7
             outcome, _ = self.attempt(call, n, alone)
