@@ -385,7 +385,7 @@ static int add_all(PyObject *m) {
          py_add_graph(m) || py_add_passes(m) || py_add_onnx(m) || py_add_onnx_models(m) ||
          py_add_fx(m) || py_add_namespaces(m) || py_add_fakes(m) || py_add_ops(m) ||
          py_add_sgraph(m) || py_add_strace(m) || py_add_script_run(m) || py_add_script(m) ||
-         py_add_compile(m) || py_add_tracked(m) ||
+         py_add_compile(m) || py_add_tracked(m) || py_add_sessions(m) ||
          PyModule_AddObjectRef(m, "GuardOnDataDependentSymNode", py.guard_error) ||
          PyModule_AddObjectRef(m, "ConstraintViolationError", py.constraint_error);
 }

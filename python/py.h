@@ -360,6 +360,7 @@ extern PyMethodDef py_expr_functions[];     // expr.c
 bool py_to_env(PyObject *o, ig_sym **out);  // fake.c: NULL for None; false: exception set
 int py_add_fakes(PyObject *m);
 int py_add_onnx_models(PyObject *m);  // onnx_model.c
+int py_add_sessions(PyObject *m);     // session.c
 int py_add_onnx_graph(PyObject *m);   // onnx_graph.c
 struct ig_hop;
 PyObject *py_from_hop(const struct ig_hop *hop);  // torch.ops.higher_order.<name>

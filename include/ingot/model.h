@@ -240,9 +240,8 @@ IG_API void ig_session_free(ig_session *s);  // NULL is allowed.
 // memory and prepares every kernel, later ones only execute and allocate nothing, provided that the
 // results of earlier runs were dropped.
 enum {
-  IG_SESSION_NO_CHAINS = 1,    // pointwise operators run one by one
-  IG_SESSION_NO_REUSE = 2,     // every value has memory of its own
-  IG_SESSION_NO_REWRITES = 4,  // no operator is merged into another one
+  IG_SESSION_NO_CHAINS = 1,  // pointwise operators run one by one
+  IG_SESSION_NO_REUSE = 2,   // every value has memory of its own
 };
 typedef struct ig_session_options {
   size_t size;       // sizeof(ig_session_options)

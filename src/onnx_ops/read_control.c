@@ -11,13 +11,21 @@
 
 enum { MAX_UNROLL = 4096, MAX_COLLECTING = 5 };
 
+// Without a capture there is nothing that could decide later: the model is only being planned.
+static void refuse_unknown(ig_rd *r, const char *what) {
+  if (!r->capture) ig_rd_fail(r, IG_DATA_DEPENDENT, "%s depends on data that is not there", what);
+}
+
 // Is the truth of a value known now?
 static bool known_truth(ig_rd *r, ig_rd_value *v, bool *truth) {
   if (v->ints && v->nints == 1 && !v->ints[0].expr) {
     *truth = v->ints[0].value != 0;
     return true;
   }
-  if (v->kind != IG_RD_TENSOR || !v->t || ig_tensor_is_fake(v->t)) return false;
+  if (v->kind != IG_RD_TENSOR || !v->t || ig_tensor_is_fake(v->t)) {
+    refuse_unknown(r, "a condition");
+    return false;
+  }
   if (ig_tensor_numel(v->t) != 1) {
     ig_rd_fail(r, IG_INVALID, "a condition of %lld elements", (long long)ig_tensor_numel(v->t));
     return false;
@@ -464,6 +472,7 @@ static void read_loop(ig_rd *r) {
       return;
     }
     bool constant = (m->ints && !m->ints[0].expr) || (m->t && !ig_tensor_is_fake(m->t));
+    if (!constant) refuse_unknown(r, "a trip count");
     if (constant) l.trips = ig_rd_one_const(r, 0);
     known &= constant;
     if (constant && l.trips < 0) l.trips = 0;

@@ -15,9 +15,8 @@ typedef struct ig_plan ig_plan;
 
 // Parts that can be switched off, for tests and for finding the cause of a difference.
 enum {
-  IG_PLAN_NO_CHAINS = 1,    // pointwise operators run one by one
-  IG_PLAN_NO_REUSE = 2,     // every value has memory of its own
-  IG_PLAN_NO_REWRITES = 4,  // batch norms stay calls
+  IG_PLAN_NO_CHAINS = 1,  // pointwise operators run one by one
+  IG_PLAN_NO_REUSE = 2,   // every value has memory of its own
 };
 
 // What is planned: a graph, or else a function that runs the model on values.

@@ -571,6 +571,78 @@ static ig_status open_and_look(ig_ctx *c) {
   return st;
 }
 
+// ---- plans
+
+static void fill(float *x, size_t n, float start) {
+  for (size_t i = 0; i < n; i++) x[i] = start + 0.25f * (float)(i % 7);
+}
+
+static void later_runs_allocate_nothing(void **state) {
+  fixture *f = *state;
+  ig_model *m = open_model(f->c, "pt2/data/mlp.pt2");
+  ig_session *s = open_session(f->c, m);
+  ig_session *interpreted = NULL;
+  ig_session_options o = {.size = sizeof o, .interpret = true};
+  assert_int_equal(ig_session_create_with(f->c, m, &o, &interpreted), IG_OK);
+  const int64_t sizes[] = {3, 4};
+  float x[12];
+  float y[6];
+  float want[6];
+  long calls = 0;
+  for (int i = 0; i < 4; i++) {
+    fill(x, 12, (float)i);
+    if (i == 0) assert_int_equal(ig_session_bind(s, "x", sizes, 2, x, sizeof x), IG_OK);
+    if (i == 1) calls = f->heap.calls;
+    assert_int_equal(ig_session_run(s), IG_OK);
+    assert_int_equal(ig_session_read(s, NULL, y, sizeof y), IG_OK);
+    if (i == 0) continue;
+    assert_int_equal(f->heap.calls, calls);
+    assert_int_equal(ig_session_bind(interpreted, "x", sizes, 2, x, sizeof x), IG_OK);
+    assert_int_equal(ig_session_run(interpreted), IG_OK);
+    assert_int_equal(ig_session_read(interpreted, NULL, want, sizeof want), IG_OK);
+    assert_memory_equal(y, want, sizeof y);
+    calls = f->heap.calls;
+  }
+  ig_session_free(interpreted);
+  ig_session_free(s);
+  ig_model_free(m);
+}
+
+static void writes_to_memory_of_the_caller(void **state) {
+  fixture *f = *state;
+  ig_model *m = open_model(f->c, "pt2/data/mlp.pt2");
+  for (int interpret = 0; interpret < 2; interpret++) {
+    ig_session *first = NULL;
+    ig_session *s = NULL;
+    ig_session_options o = {.size = sizeof o, .interpret = interpret == 1};
+    assert_int_equal(ig_session_create_with(f->c, m, &o, &first), IG_OK);
+    assert_int_equal(ig_session_clone(f->c, first, &s), IG_OK);
+    const int64_t sizes[] = {3, 4};
+    float x[12];
+    float y[6] = {0};
+    float again[6];
+    fill(x, 12, 1);
+    assert_int_equal(ig_session_bind(s, "x", sizes, 2, x, sizeof x), IG_OK);
+    assert_int_equal(ig_session_bind_output(s, NULL, y, sizeof y), IG_OK);
+    assert_int_equal(ig_session_run(s), IG_OK);
+    assert_int_equal(ig_session_read(s, NULL, again, sizeof again), IG_OK);
+    assert_memory_equal(y, again, sizeof y);
+    assert_true(y[0] != 0);
+    memset(y, 0, sizeof y);
+    assert_int_equal(ig_session_bind_output(s, "out0", NULL, 0), IG_OK);
+    assert_int_equal(ig_session_run(s), IG_OK);
+    assert_true(y[0] == 0);
+    assert_int_equal(ig_session_bind_output(s, "out0", y, sizeof y - 1), IG_OK);
+    assert_int_equal(ig_session_run(s), IG_MISMATCH);
+    test_error_has(f->c, "the caller's memory");
+    assert_int_equal(ig_session_bind_output(s, "out9", y, sizeof y), IG_NOT_FOUND);
+    test_error_has(f->c, "no output 'out9'");
+    ig_session_free(s);
+    ig_session_free(first);
+  }
+  ig_model_free(m);
+}
+
 static void every_allocation_may_fail(void **state) {
   static const char *const files[] = {"model/data/counter.ts.pt", "model/data/legacy.pt",
                                       "model/data/counter.dynamo.onnx",
@@ -622,6 +694,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(threads_share_one_model, setup, teardown),
       cmocka_unit_test_setup_teardown(threads_share_dynamic_sizes, setup, teardown),
       cmocka_unit_test_setup_teardown(endless_loops_end, setup, teardown),
+      cmocka_unit_test_setup_teardown(later_runs_allocate_nothing, setup, teardown),
+      cmocka_unit_test_setup_teardown(writes_to_memory_of_the_caller, setup, teardown),
       cmocka_unit_test(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

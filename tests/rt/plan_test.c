@@ -151,7 +151,7 @@ static body *const bodies[] = {mixed, data_dependent, view_of_input};
 static void same_as_interpreted(void **state) {
   (void)state;
   for (size_t k = 0; k < sizeof bodies / sizeof *bodies; k++) {
-    for (unsigned without = 0; without < 8; without++) {
+    for (unsigned without = 0; without < 4; without++) {
       ig_scope s = ig_scope_open(c);
       planned t = open_plan(bodies[k], without);
       for (int i = 0; i < 6; i++) {  // two sizes in turn
