@@ -16,10 +16,16 @@ def define(space: dict[str, Any], text: str) -> None:
 
 
 def expanded(text: str, macros: dict[str, str]) -> str:
-    """A text with its `@name`s replaced; what stands for a line has the indentation of that line."""
+    """A text with its `@name`s replaced, and those in what replaces them; what stands for a line has the indentation of
+    that line. Other words that begin with @, decorators, stay."""
 
     def line(found: re.Match[str]) -> str:
         return re.sub(r"^(?=.)", found[1], macros[found[2]], flags=re.MULTILINE)
 
-    text = re.sub(r"^( *)@(\w+)$", line, text, flags=re.MULTILINE)
-    return re.sub(r"@(\w+)", lambda found: macros[found[1]], text)
+    names = "|".join(sorted(macros, key=len, reverse=True))
+    before = None
+    while text != before:
+        before = text
+        text = re.sub(rf"^( *)@({names})$", line, text, flags=re.MULTILINE)
+        text = re.sub(rf"@({names})\b", lambda found: macros[found[1]], text)
+    return text
