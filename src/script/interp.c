@@ -418,7 +418,8 @@ static bool run_test(ig_srun *r, ig_sframe *f, const ig_sinsn *i) {
   if (!ig_step(r->c)) return false;
   // The number of rounds is unknown until the program runs.
   bool asks_data = (most.i.expr && r->c->mode->capture) || ig_srecord_asks_data(r->c, &go_on);
-  if (asks_data && ig_srecord_takes_loop(r->c, f, i)) return ig_srecord_loop(r, f, i);
+  bool keep = asks_data || ig_srecord_keeps_loop(r->c, i, most.i.value);
+  if (keep && ig_srecord_takes_loop(r->c, f, i)) return ig_srecord_loop(r, f, i);
   bool more = most.i.expr ? ig_int_is(r->c, count.i, IG_LT, most.i) : count.i.value < most.i.value;
   more = more && (go_on.b_expr ? ig_bool_guard(r->c, &go_on) : go_on.b);
   if (!more) f->next = i->target;

@@ -17,6 +17,9 @@ int ig_srecord_only_branch(const ig_sinsn *i);
 // Both branches become sub-graphs of a cond node, as both may be taken when the program runs. The
 // frame goes on behind them. False after an error.
 bool ig_srecord_branches(ig_srun *r, ig_sframe *f, const ig_sinsn *i, const ig_value *pred);
+// Is a loop recorded although its rounds are known? Where conditions are recorded, sizes are values:
+// only a short loop with a number of rounds that the script states is run round by round.
+bool ig_srecord_keeps_loop(ig_ctx *c, const ig_sinsn *i, int64_t rounds);
 // Can the loop of this test be a while_loop node? It must change nothing but what it carries, which
 // must be tensors and numbers.
 bool ig_srecord_takes_loop(ig_ctx *c, const ig_sframe *f, const ig_sinsn *i);

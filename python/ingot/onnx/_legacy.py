@@ -325,16 +325,16 @@ def _capture_once(model: nn.Module, args: tuple, shapes: Any, choices: bool) -> 
             raise error from None
 
 
-def capture(model: nn.Module, args: tuple, axes: _Axes) -> ExportedProgram:
+def capture(model: nn.Module, args: tuple, axes: _Axes, scripts: bool) -> ExportedProgram:
     """The program of a model. A named axis stays symbolic; where the model fixes its size, as reshaping to numbers
-    does, the model is captured with that size."""
+    does, the model is captured with that size. scripts: it has scripts, whose loops stay loops."""
     attempts: list[tuple[tuple, Any, bool]] = []
     if axes:
         grown = axes.larger()
         named, free = axes.shapes("dims", grown), axes.shapes("auto", grown)
         attempts += [(grown, named, True), (grown, free, True), (grown, named, False), (grown, free, False)]
         attempts += [(args, axes.shapes("auto", args), False)]
-    attempts.append((args, None, False))
+    attempts += [(args, None, choices) for choices in ((True, False) if scripts else (False,))]
     first: Exception | None = None
     for given, shapes, choices in attempts:
         try:
@@ -530,14 +530,15 @@ def build(
     parameters = [p for p in inspect.signature(module.forward).parameters]
     names = _flat_names(fed, input_names or (), parameters)
     given = _Axes(fed, names, axes)
+    scripts = scripted.has_scripts(model)
     try:
         with jit_trace.captured_as_trace():
-            program = capture(module, fed, given)
+            program = capture(module, fed, given, scripts)
     except Exception:
         if all(a is b for a, b in zip(given.leaves, pytree.tree_leaves(args), strict=True)):
             raise
         with jit_trace.captured_as_trace():
-            program = capture(module, args, _Axes(args, names, axes))  # numbers decide something: as they are
+            program = capture(module, args, _Axes(args, names, axes), scripts)  # numbers decide something: as they are
     inputs = _model_inputs(program)
     weights = sum(spec[0] not in ("USER_INPUT", "TOKEN") for spec in program._program.input_specs)
     _too_many("input", input_names or (), inputs + weights)
