@@ -468,9 +468,11 @@ static const ig_value *loop_round(ig_ctx *c, const ig_value *in, size_t n, size_
 
 enum { MAX_ORIGINS = 256 };  // values behind a number that are looked at
 
-// Is a number computed from a tensor, from its sizes for example? Not from one outside the function.
+// Is a number computed from a tensor, from its sizes for example? Not from one outside the
+// function.
 static bool comes_from_tensor(const ig_svalue *v, int *left) {
   if (v->type->kind == IG_STYPE_TENSOR) return true;
+  if (v->type->kind == IG_STYPE_LIST) return false;  // as long as it was made
   if (v->block || !v->node || (*left)-- <= 0) return false;
   for (size_t k = 0; k < v->node->n_in; k++) {
     if (comes_from_tensor(v->node->in[k], left)) return true;
@@ -506,6 +508,17 @@ bool ig_srecord_takes_loop(ig_ctx *c, const ig_sframe *f, const ig_sinsn *i) {
     }
   }
   return true;
+}
+
+bool ig_srecord_may_decide(ig_ctx *c) {
+  if (c->status == IG_OK && !ig_env_records_choices(c)) return true;
+  ig_fail_text(
+      c, IG_UNSUPPORTED,
+      "the course of a branch or loop depends on dynamic sizes or on data, and it changes a "
+      "list, a dictionary or an object, or writes to memory that it also reads through "
+      "another tensor: it would be right for the sizes of the example only. Keep its "
+      "results in tensors, or make the sizes static");
+  return false;
 }
 
 // Is a tensor also in a register that the loop does not carry?

@@ -305,9 +305,13 @@ def _capture_once(model: nn.Module, args: tuple, shapes: Any, choices: bool) -> 
     if choices:
         hook = model.register_forward_pre_hook(lambda *_: ingot._C.record_choices())
         try:
-            return _capture_once(model, args, shapes, False)
+            return _captured(model, args, shapes, True)
         finally:
             hook.remove()
+    return _captured(model, args, shapes, False)
+
+
+def _captured(model: nn.Module, args: tuple, shapes: Any, choices: bool) -> ExportedProgram:
     shapes = _by_parameters(model, shapes)
     # Composite operators stay as they are called, as in a trace; in training the statistics of layers are written.
     level = "inference" if GLOBALS.export_training else "training"
@@ -320,9 +324,12 @@ def _capture_once(model: nn.Module, args: tuple, shapes: Any, choices: bool) -> 
         if not (_is_data_dependent(error) or isinstance(error, NotImplementedError)):
             raise
         try:
-            return ingot_export.draft_export(model, args, {}, dynamic_shapes=shapes)
+            found = ingot_export.draft_export(model, args, {}, dynamic_shapes=shapes)
         except Exception:
             raise error from None
+        if not choices and any(node.target is ingot.ops.higher_order.while_loop for node in found.graph.nodes):
+            raise  # what a draft decides in a loop holds for its first round only
+        return found
 
 
 def capture(model: nn.Module, args: tuple, axes: _Axes, scripts: bool) -> ExportedProgram:
@@ -332,9 +339,15 @@ def capture(model: nn.Module, args: tuple, axes: _Axes, scripts: bool) -> Export
     if axes:
         grown = axes.larger()
         named, free = axes.shapes("dims", grown), axes.shapes("auto", grown)
-        attempts += [(grown, named, True), (grown, free, True), (grown, named, False), (grown, free, False)]
-        attempts += [(args, axes.shapes("auto", args), False)]
-    attempts += [(args, None, choices) for choices in ((True, False) if scripts else (False,))]
+        attempts += [(grown, named, True), (grown, free, True)]
+        if not scripts:
+            attempts += [(grown, named, False), (grown, free, False)]
+        attempts += [(args, axes.shapes("auto", args), scripts)]
+    # The sizes of a script are values: with a dynamic axis it is right for all of them, or it is refused.
+    if not scripts:
+        attempts += [(args, None, False)]
+    elif not axes:
+        attempts += [(args, None, True), (args, None, False)]
     first: Exception | None = None
     for given, shapes, choices in attempts:
         try:
