@@ -418,7 +418,9 @@ static bool run_test(ig_srun *r, ig_sframe *f, const ig_sinsn *i) {
   if (!ig_step(r->c)) return false;
   // The number of rounds is unknown until the program runs.
   bool asks_data = (most.i.expr && r->c->mode->capture) || ig_srecord_asks_data(r->c, &go_on);
-  if (asks_data && ig_srecord_takes_loop(r->c, f, i)) return ig_srecord_loop(r, f, i);
+  bool keep = asks_data || ig_srecord_keeps_loop(r->c, i, most.i.value);
+  if (keep && ig_srecord_takes_loop(r->c, f, i)) return ig_srecord_loop(r, f, i);
+  if (asks_data && !ig_srecord_may_decide(r->c)) return false;
   bool more = most.i.expr ? ig_int_is(r->c, count.i, IG_LT, most.i) : count.i.value < most.i.value;
   more = more && (go_on.b_expr ? ig_bool_guard(r->c, &go_on) : go_on.b);
   if (!more) f->next = i->target;
@@ -434,6 +436,8 @@ static bool run_unless(ig_srun *r, ig_sframe *f, const ig_sinsn *i) {
     if (only == 1) f->next = i->target;
     return true;
   }
+  bool by_example = v.b_expr && ig_srecord_only_branch(i) < 0 && ig_srecord_asks_data(r->c, &v);
+  if (by_example && !ig_srecord_may_decide(r->c)) return false;
   bool yes = v.b_expr ? ig_bool_guard(r->c, &v) : v.b;
   if (!yes) f->next = i->target;
   return r->c->status == IG_OK;

@@ -21,6 +21,11 @@ def is_script(model: Any) -> bool:
     return isinstance(model, kinds)
 
 
+def has_scripts(model: Any) -> bool:
+    """Whether the model is a script or calls one as a child."""
+    return is_script(model) or any(map(is_script, model.modules()))
+
+
 # What a script may compute but a model cannot hold: objects, calls of Python. Dictionaries are fine on the way; a model
 # does not return them.
 _REFUSED = frozenset({"prim::CreateObject"})
