@@ -158,6 +158,7 @@ void ig_layer_plan(const ig_layer_kernels *f, const ig_conv *c, ig_layer_method 
   l->taps = l->in * (size || c->transposed ? 1 : window);
   l->products = size ? (size + 2) * (size + 2) : c->transposed ? window : l->groups;
   l->weights = l->out * lanes * l->taps * l->unit;
+  if (size) l->weights += 16;  // powers of two apart, all positions would share sets of the caches
   if (m == IG_LAYER_DEPTH) l->weights = l->out * lanes * window;
   int64_t left = c->cout % lanes;
   uint32_t all = UINT32_MAX;

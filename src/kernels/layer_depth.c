@@ -16,7 +16,8 @@ static void run_rows(void *arg, int64_t begin, int64_t end) {
   const ig_conv *c = j->c;
   int64_t lanes = l->f->lanes;
   int64_t window = l->c.kernel[1] * l->c.kernel[2];
-  ig_layer_depth d = {.cols = l->c.kernel[2],
+  ig_layer_depth d = {.all_rows = l->c.kernel[1],
+                      .cols = l->c.kernel[2],
                       .stride = l->c.stride[2],
                       .dilation = l->c.dilation[2],
                       .padding = c->padding[2],

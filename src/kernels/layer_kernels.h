@@ -34,7 +34,8 @@ typedef struct ig_layer_depth {
   const float *const *rows;  // [row_end], of the input; those from row_begin on are inside
   int64_t row_begin;
   int64_t row_end;
-  int64_t cols;  // of the window
+  int64_t all_rows;  // of the window
+  int64_t cols;      // of the window
   int64_t stride;
   int64_t dilation;
   int64_t padding;

@@ -27,6 +27,24 @@ static float *panel_at(const ig_layer *l, int64_t product, int64_t block) {
   return l->w + product * l->weights + block * l->f->lanes * l->taps * l->unit;
 }
 
+// One row of a panel, `wide` outputs from o on. Where groups were not merged, the weights of
+// neighbouring outputs are a constant step apart.
+static void pack_row(const packing *p, int64_t o, int64_t i, int64_t t, int64_t wide, float *to) {
+  const ig_layer *l = p->l;
+  const ig_conv *c = &l->c;
+  if (l->groups != c->groups || i >= c->cin) {
+    for (int64_t k = 0; k < wide; k++) to[k] = element(l, p->w, o + k, i, t);
+    return;
+  }
+  int64_t window = ig_conv_taps(c);
+  int64_t cg = c->cin / c->groups;
+  int64_t step = c->transposed ? window : cg * window;
+  const float *from = p->w + (c->transposed ? i * c->cout : i % cg) * window + o * step + t;
+  int64_t n = c->cout - o < wide ? c->cout - o : wide;
+  for (int64_t k = 0; k < n; k++) to[k] = from[k * step];
+  for (int64_t k = n < 0 ? 0 : n; k < wide; k++) to[k] = 0.0f;
+}
+
 // Panels (product, first block) of products and stems.
 static void pack_panels(void *arg, int64_t begin, int64_t end) {
   const packing *p = arg;
@@ -38,14 +56,12 @@ static void pack_panels(void *arg, int64_t begin, int64_t end) {
     int64_t product = k / panels;
     int64_t block = k % panels * l->panel;
     int64_t group = l->c.transposed ? 0 : product;
-    int64_t wide = l->out - block < l->panel ? l->out - block : l->panel;
+    int64_t wide = (l->out - block < l->panel ? l->out - block : l->panel) * lanes;
     float *to = panel_at(l, product, block);
     for (int64_t t = 0; t < l->taps; t++)
-      for (int64_t u = 0; u < l->unit; u++)
-        for (int64_t o = 0; o < wide * lanes; o++)
-          *to++ = element(l, p->w, (group * l->out + block) * lanes + o,
-                          (group * l->in + t / window) * l->unit + u,
-                          l->c.transposed ? product : t % window);
+      for (int64_t u = 0; u < l->unit; u++, to += wide)
+        pack_row(p, (group * l->out + block) * lanes, (group * l->in + t / window) * l->unit + u,
+                 l->c.transposed ? product : t % window, wide, to);
   }
 }
 
