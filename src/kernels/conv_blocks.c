@@ -3,7 +3,11 @@
 // every call, images are converted to blocks and back. That pays where sums are long and pixels
 // many, most of all with Winograd's F(2x2, 3x3), which is as exact as direct sums (its own are
 // shorter) and takes 4 products where those take 9. Which way is faster is decided here.
+#include <stdatomic.h>
+#include <string.h>
+
 #include "base/cpu.h"
+#include "base/threads.h"
 #include "kernels/conv_inner.h"
 #include "kernels/layer_kernels.h"
 
@@ -103,9 +107,44 @@ void ig_conv_need_blocks(const ig_conv *c, ig_need *need) {
   if (p.c.n) ig_layer_need(&p.l, &p.c, need);
 }
 
+// Winograd's transforms mix neighbours: what is infinite, NaN, or so large that sums of it overflow
+// would spread to pixels that never see it.
+IG_CLONES_NARROW
+static bool is_tame(const float *x, int64_t n) {
+  const uint32_t large = 0x71000000;  // 6e29
+  uint32_t most = 0;
+  for (int64_t i = 0; i < n; i++) {
+    uint32_t bits;
+    memcpy(&bits, x + i, sizeof bits);
+    bits &= INT32_MAX;
+    most = bits > most ? bits : most;
+  }
+  return most < large;
+}
+
+typedef struct scan {
+  const float *x;
+  atomic_bool wild;
+} scan;
+
+static void scan_range(void *arg, int64_t begin, int64_t end) {
+  scan *s = arg;
+  if (!is_tame(s->x + begin, end - begin))
+    atomic_store_explicit(&s->wild, true, memory_order_relaxed);
+}
+
+static bool are_tame(const float *x, int64_t n) {
+  scan s = {.x = x};
+  ig_parallel_for(n, 1 << 16, scan_range, &s);
+  return !atomic_load_explicit(&s.wild, memory_order_relaxed);
+}
+
 bool ig_conv_forward_blocks(const ig_conv *c, const float *x, const float *w, const float *bias,
                             float *y) {
   plan p = plan_of(c);
+  if (p.l.method == IG_LAYER_WINOGRAD2 &&
+      !(are_tame(x, c->n * c->cin * ig_conv_in(c)) && are_tame(w, c->cout * c->cin * 9)))
+    return false;
   float *memory = ig_scratch_array(IG_SCRATCH_CONV_4, floats_of(&p), sizeof(float));
   if (!memory) return false;
   ig_layer_fill(&p.l, w, bias, memory);

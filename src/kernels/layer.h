@@ -7,7 +7,9 @@
 // spatially. A layer holds the packed weights; it is valid for every n and spatial size, and for
 // the CPU level at which it was created. Layers are immutable: any number of threads may run one.
 //
-// Results do not depend on the number of threads, nor on how often a layer was run.
+// Results do not depend on the number of threads, nor on how often a layer was run. Winograd's
+// forms mix the pixels of a tile: an infinity or NaN in the input makes all outputs of its tiles
+// NaN.
 #ifndef KERNELS_LAYER_H_
 #define KERNELS_LAYER_H_
 
