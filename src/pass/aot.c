@@ -638,7 +638,7 @@ ig_status ig_aot_view(ig_ctx *c, const ig_aot *a, size_t i, ig_graph **out) {
     if (p->val.kind == IG_KIND_INT && p != base) inputs[count++] = p;
   }
   ig_value view = ig_of_node(n);
-  if (inputs) *out = ig_pass_extract(c, a->graph, inputs, count, &view, 1);
+  if (inputs) *out = ig_pass_extract(c, a->graph, inputs, count, &view, 1, NULL);
   ig_scope_close(c, s);
   return c->status;
 }
