@@ -189,8 +189,10 @@ def _check_axes(graph: traced.Graph, axes: Any, names: Any) -> None:
 
 
 def _check_opset(graph: traced.Graph, opset: Any) -> None:
+    if isinstance(opset, int):
+        return
     node = next((n for n in refusals.calls(graph) if n.kind().startswith("aten::")), None)
-    if isinstance(opset, int) or node is None:
+    if node is None:
         return
     error = _incompatible(
         "_jit_pass_onnx_node_shape_type_inference",
