@@ -634,7 +634,7 @@ def _has_translation(node: Any, opset: int) -> bool:
     name = _key(node.kind())
     if name in _REPLACED or registry.is_registered_op(name, opset):
         return True
-    if node.kind() == "aten::copy_" and next(iter(node.inputs())).node().kind() in _VIEWS:
+    if node.kind() == "aten::copy_" and next(iter(node.inputs())).node().kind() in (*_VIEWS, "prim::Param"):
         return True
     # A list that is taken apart at once has a length that is known.
     uses = [use.user.kind() for use in node.output().uses()] if node.outputsSize() == 1 else []
