@@ -435,7 +435,8 @@ ig_status ig_graph_transform(ig_ctx *c, const ig_graph *g, const ig_transform *t
   fresh->implied_casts = g->implied_casts && t->keep_regions;
   fresh->unnamed = g->unnamed;
   enum {
-    ALL = IG_MODE_CAPTURE | IG_MODE_SYM | IG_MODE_REWRITE | IG_MODE_NO_GRAD | IG_MODE_INFERENCE
+    ALL = IG_MODE_CAPTURE | IG_MODE_SYM | IG_MODE_REWRITE | IG_MODE_NO_GRAD | IG_MODE_INFERENCE |
+          IG_MODE_INTERCEPT
   };
   ig_mode_change change = {ALL,
                            {.capture = fresh,
