@@ -379,12 +379,15 @@ def test_quantizers_that_do_not_fit_are_refused(use, verb, weight):
     assert use(verb, with_weight(weight))[0] == 3
 
 
-@pytest.mark.parametrize("state", [None, 5, ("2", [], []), ("2", [None], [None]), ("2", [[[1]]], [2**62]), (FINE, None)])
+@pytest.mark.parametrize(
+    "state", [None, 5, ("2", [], []), ("2", [None], [None]), ("2", [[[1]]], [2**62]), (FINE, None)]
+)
 @pytest.mark.parametrize("name", ["LinearPackedParamsBase", "Conv2dPackedParamsBase", "EmbeddingPackedParamsBase"])
 def test_packed_weights_of_any_state(use, name, state):
     kind = f"__torch__.torch.classes.quantized.{name}"
     packed = b"c__torch__.torch.classes.quantized\n" + name.encode() + b"\n)\x81" + hostile.pickled(state) + b"b"
-    body = "q = torch.quantize_per_tensor(x, 0.5, 0, 13)\nreturn torch.dequantize(ops.quantized.linear(q, self.p, 0.5, 0))"
+    body = "q = torch.quantize_per_tensor(x, 0.5, 0, 13)\n"
+    body += "return torch.dequantize(ops.quantized.linear(q, self.p, 0.5, 0))"
     data = hostile.script(body, attributes=f"  p : {kind}\n", state={"p": packed}, storages=STORAGES)
     for verb in ("verify", "run", "convert"):
         use(verb, data)

@@ -245,8 +245,9 @@ def extreme_models(n: int) -> dict[str, tuple[list[bytes], list[bytes]]]:
     one, axis, pair = [ints("i", n, dims=[])], hostile.attr_int("axis", n), ints("i", n, n)
     build = hostile.node("SequenceConstruct", ["x", "x"], ["s"])
     join = hostile.node("ConcatFromSequence", ["t"], ["y"], axis)
+    double = hostile.node("Concat", ["v", "v"], ["w"], hostile.attr_int("axis", 0))
     grow = hostile.graph(
-        [hostile.node("Concat", ["v", "v"], ["w"], hostile.attr_int("axis", 0)), hostile.node("Identity", ["c"], ["d"])],
+        [double, hostile.node("Identity", ["c"], ["d"])],
         [hostile.info("n", 7, []), hostile.info("c", 9, []), hostile.info("v", 1, ["a", "b"])],
         [hostile.info("d", 9, []), hostile.info("w", 1, ["a", "b"])],
     )
