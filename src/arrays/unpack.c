@@ -40,7 +40,7 @@ static ig_object *sequence(ig_unpack *u, ig_pickle *p, ig_object_kind kind, size
   for (size_t i = 0; i < p->n && o; i++) {
     if (ig_object_push(u->c, o, ig_unpack_value(u, p->items[i], depth + 1)) == IG_OK) continue;
     if (u->c->status == IG_INVALID || u->c->status == IG_SYNTAX) {
-      ig_note(u->c, "in the %s at offset %zu of %s", ig_object_kind_text(kind), p->at, u->name);
+      ig_note(u->c, "in %s at offset %zu of %s", ig_object_kind_text(kind), p->at, u->name);
     }
     ig_object_free(o);
     return NULL;

@@ -419,6 +419,10 @@ static ig_object *call_quantized(ig_unpack *u, ig_pickle *p, size_t depth) {
   m.offset = ig_const(offset);
   m.quantizer = quantizer_of(u, a->items[4], &m, depth);
   if (!m.quantizer) return NULL;
+  if (!ig_quantizer_fits(m.quantizer, id.dtype)) {
+    (void)BAD(u, p, "a zero point that %s cannot represent", ig_dtype_text(id.dtype));
+    return NULL;
+  }
   return finish(u, p, make_view(u, p, &id, &m), grad, false);
 }
 

@@ -141,11 +141,11 @@ typedef struct pile {
 } pile;
 
 static bool pile_add(ig_rd *r, pile *p, ig_rd_value *v) {
-  if (!ig_vec_push(r->c->alloc, &p->at, ig_rd_retain(v))) {
-    ig_rd_release(v);
+  if (!ig_vec_push(r->c->alloc, &p->at, v)) {
     (void)ig_fail(r->c, IG_NOMEM, "out of memory");
     return false;
   }
+  (void)ig_rd_retain(v);  // not before: a push that fails does not evaluate its operand
   return true;
 }
 

@@ -386,6 +386,7 @@ static ig_tensor *linear_scores(ig_rd *r, int64_t classes) {
   ig_tensor *b = floats_attr(r, "intercepts", &nb);
   if (!x || !w) return NULL;
   if (x->ndim == 1) x = ig_rd_unsqueeze(r, x, 0);
+  if (!x) return NULL;
   if (classes < 1 || n % (size_t)classes || x->ndim != 2) {
     ig_rd_fail(r, IG_INVALID, "%zu coefficients for %lld targets", n, (long long)classes);
     return NULL;

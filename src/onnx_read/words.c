@@ -139,7 +139,7 @@ static ig_tensor *arith(ig_rd *r, ig_tensor *(*fn)(ig_ctx *, ig_tensor *, ig_ten
   if (!is_wide(d)) return fn(r->c, a, b);
   a = ig_cast(r->c, a, IG_I64);
   b = ig_cast(r->c, b, IG_I64);
-  return ig_cast(r->c, fn(r->c, a, b), d);
+  return a && b ? ig_cast(r->c, fn(r->c, a, b), d) : NULL;
 }
 
 ig_tensor *ig_rd_add(ig_rd *r, ig_tensor *a, ig_tensor *b) {

@@ -61,6 +61,24 @@ static bool same_elements(const ig_tensor *a, const ig_tensor *b) {
   return n == 0 || (x && y && memcmp(x, y, (size_t)n * ig_dtype_size(a->dtype)) == 0);
 }
 
+void ig_quantized_range(ig_dtype d, int64_t *low, int64_t *high) {
+  *low = d == IG_QU8 ? 0 : d == IG_QI8 ? -128 : INT32_MIN;
+  *high = d == IG_QU8 ? 255 : d == IG_QI8 ? 127 : INT32_MAX;
+}
+
+bool ig_quantizer_fits(const ig_quantizer *q, ig_dtype d) {
+  int64_t low = 0;
+  int64_t high = 0;
+  ig_quantized_range(d, &low, &high);
+  if (ig_quantizer_is_uniform(q)) return q->zero_point >= low && q->zero_point <= high;
+  if (q->scheme == IG_PER_CHANNEL_FLOAT) return true;
+  const int64_t *zeros = ig_tensor_data(q->zero_points);
+  int64_t n = ig_tensor_numel(q->zero_points);
+  bool fits = true;
+  for (int64_t i = 0; i < n; i++) fits = fits && zeros[i] >= low && zeros[i] <= high;
+  return fits;
+}
+
 bool ig_quantizer_same(const ig_quantizer *a, const ig_quantizer *b) {
   if (a == b) return true;
   if (a->scheme != b->scheme || a->axis != b->axis) return false;

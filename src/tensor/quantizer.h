@@ -38,6 +38,9 @@ ig_quantizer *ig_quantizer_make_channels(ig_ctx *c, ig_tensor *scales, ig_tensor
 static inline bool ig_quantizer_is_uniform(const ig_quantizer *q) {
   return q->scheme == IG_PER_TENSOR_AFFINE;
 }
+// The integers that a quantized dtype has, and so the zero points that it may have.
+void ig_quantized_range(ig_dtype d, int64_t *low, int64_t *high);
+bool ig_quantizer_fits(const ig_quantizer *q, ig_dtype d);
 bool ig_quantizer_same(const ig_quantizer *a, const ig_quantizer *b);  // the same numbers
 
 // The integers of a quantized tensor, and the other way round: the same memory under another dtype.

@@ -163,6 +163,7 @@ def script(
     result: str = "Tensor",
     state: dict[str, object] | None = None,
     constants: object = (),
+    storages: tuple[bytes, ...] = (),
 ) -> bytes:
     """An archive with a module whose forward has this body."""
     lines = "".join(f"    {line}\n" for line in body.splitlines())
@@ -173,5 +174,26 @@ def script(
         "a/code/__torch__.py": text.encode(),
         "a/constants.pkl": b"\x80\x02" + pickled(constants) + b".",
         "a/version": b"3",
+        **{f"a/data/{i}": data for i, data in enumerate(storages)},
     }
     return archive(members, deflated=False)
+
+
+def stored(key: str, n: int, kind: str) -> bytes:
+    """The n elements of storage data/<key>."""
+    return b"(" + pickled("storage") + f"ctorch\n{kind}Storage\n".encode() + pickled((key, "cpu", n))[1:] + b"Q"
+
+
+def tensor_of(key: str, n: int, kind: str) -> bytes:
+    """A vector of a storage."""
+    head = b"ctorch._utils\n_rebuild_tensor_v2\n(" + stored(key, n, kind) + pickled(0) + pickled((n,)) + pickled((1,))
+    return head + b"\x89ccollections\nOrderedDict\n)RtR"
+
+
+def quantized(sizes: tuple[int, ...], strides: tuple[int, ...], *quantizer: object, offset: int = 0) -> bytes:
+    """A tensor of qint8 over the 8 elements of data/0; the quantizer is a scheme and its numbers."""
+    scheme = f"ctorch\n{quantizer[0]}\n".encode()
+    numbers = b"".join(b"G" + struct.pack(">d", v) if isinstance(v, float) else pickled(v) for v in quantizer[1:])
+    head = b"ctorch._utils\n_rebuild_qtensor\n(" + stored("0", 8, "QInt8") + pickled(offset)
+    tail = b"(" + scheme + numbers + b"t\x89ccollections\nOrderedDict\n)RtR"
+    return head + pickled(sizes) + pickled(strides) + tail

@@ -3,6 +3,7 @@
 read, types and objects that are more than they seem."""
 import os
 import pathlib
+import struct
 import subprocess
 
 import pytest
@@ -335,3 +336,59 @@ def test_calls_that_double_are_bounded(use):
     assert use("verify", data)[0] == 0
     for verb in ("run", "convert"):
         assert "units of work" in use(verb, data)[1]
+
+
+# ---- quantized tensors and packed weights
+
+STORAGES = (bytes(range(8)), struct.pack("<2d", 0.5, 0.25), struct.pack("<2q", 0, 2**62))
+SCALES = hostile.tensor_of("1", 2, "Double")
+ZEROS = hostile.tensor_of("2", 2, "Long")  # one of them is far away
+FINE = hostile.quantized((8,), (1,), "per_tensor_affine", 0.5, 3)
+
+
+def with_weight(weight: bytes) -> bytes:
+    body = "a = torch.dequantize(self.w)\nreturn torch.add(torch.sum(a), x)"
+    return hostile.script(body, attributes="  w : Tensor\n", state={"w": weight}, storages=STORAGES)
+
+
+def test_a_quantized_weight_runs(use):
+    status, text = use("run", with_weight(FINE))
+    assert status == 0 and "2 3 4 5 6 7" in text, text
+    assert use("convert", with_weight(FINE))[0] == 0
+
+
+@pytest.mark.parametrize(
+    "weight",
+    [
+        hostile.quantized((8,), (1,), "per_tensor_affine", 0.5, 2**62),
+        hostile.quantized((8,), (1,), "per_tensor_affine", 0.5, -129),
+        hostile.quantized((2**62,), (0,), "per_tensor_affine", 0.5, 0),
+        hostile.quantized((8,), (1,), "per_tensor_affine", 0.5, 0, offset=2**63 - 1),
+        hostile.quantized((8,), (1,), "per_tensor_affine", 1, 2),
+        hostile.quantized((2, 4), (4, 1), "per_channel_affine", SCALES, ZEROS, 0),
+        hostile.quantized((2, 4), (4, 1), "per_channel_affine", SCALES, ZEROS, 2**40),
+        hostile.quantized((2, 4), (4, 1), "per_channel_affine", SCALES, ZEROS, -1),
+        hostile.quantized((8,), (1,), "per_channel_affine", SCALES, ZEROS, 0),
+        hostile.quantized((8,), (1,), "per_channel_affine", None, None, 0),
+        hostile.quantized((8,), (1,), "per_channel_affine", FINE, FINE, 0),
+        hostile.quantized((8,), (1,), "nothing", 0.5, 0),
+    ],
+)
+@pytest.mark.parametrize("verb", ["verify", "run", "convert"])
+def test_quantizers_that_do_not_fit_are_refused(use, verb, weight):
+    assert use(verb, with_weight(weight))[0] == 3
+
+
+@pytest.mark.parametrize(
+    "state", [None, 5, ("2", [], []), ("2", [None], [None]), ("2", [[[1]]], [2**62]), (FINE, None)]
+)
+@pytest.mark.parametrize("name", ["LinearPackedParamsBase", "Conv2dPackedParamsBase", "EmbeddingPackedParamsBase"])
+def test_packed_weights_of_any_state(use, name, state):
+    kind = f"__torch__.torch.classes.quantized.{name}"
+    packed = b"c__torch__.torch.classes.quantized\n" + name.encode() + b"\n)\x81" + hostile.pickled(state) + b"b"
+    body = "q = torch.quantize_per_tensor(x, 0.5, 0, 13)\n"
+    body += "return torch.dequantize(ops.quantized.linear(q, self.p, 0.5, 0))"
+    data = hostile.script(body, attributes=f"  p : {kind}\n", state={"p": packed}, storages=STORAGES)
+    for verb in ("verify", "run", "convert"):
+        use(verb, data)
+    assert use("run", data)[0] in (3, 5)

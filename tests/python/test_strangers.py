@@ -229,3 +229,52 @@ def test_windows_of_any_rank(tmp_path, dims):
         return
     with pytest.raises(REFUSED, match="dimensions|window"):
         run_onnx(path)
+
+
+# ---- numbers of a model that no tensor has
+
+EXTREMES = [-(2**63), 2**63 - 1, 2**62, -3]
+
+
+def ints(name: str, *values: int, dims: list[int] | None = None) -> bytes:
+    return hostile.tensor(name, 7, [len(values)] if dims is None else dims, struct.pack(f"<{len(values)}q", *values))
+
+
+def extreme_models(n: int) -> dict[str, tuple[list[bytes], list[bytes]]]:
+    """By operator: nodes that give y, and their weights beside x."""
+    one, axis, pair = [ints("i", n, dims=[])], hostile.attr_int("axis", n), ints("i", n, n)
+    build = hostile.node("SequenceConstruct", ["x", "x"], ["s"])
+    join = hostile.node("ConcatFromSequence", ["t"], ["y"], axis)
+    double = hostile.node("Concat", ["v", "v"], ["w"], hostile.attr_int("axis", 0))
+    grow = hostile.graph(
+        [double, hostile.node("Identity", ["c"], ["d"])],
+        [hostile.info("n", 7, []), hostile.info("c", 9, []), hostile.info("v", 1, ["a", "b"])],
+        [hostile.info("d", 9, []), hostile.info("w", 1, ["a", "b"])],
+    )
+    return {
+        "SequenceAt": ([build, hostile.node("SequenceAt", ["s", "i"], ["y"])], one),
+        "SequenceInsert": ([build, hostile.node("SequenceInsert", ["s", "x", "i"], ["t"]), join], one),
+        "SplitToSequence": ([hostile.node("SplitToSequence", ["x", "i"], ["t"], axis), join], [pair]),
+        "Loop": ([hostile.node("Loop", ["i", "", "x"], ["y"], hostile.attr_graph("body", grow))], one),
+        "OneHot": ([hostile.node("OneHot", ["i", "i", "x"], ["y"], axis)], one),
+        "Tile": ([hostile.node("Tile", ["x", "i"], ["y"])], [pair]),
+        "Slice": ([hostile.node("Slice", ["x", "i", "i", "i", "i"], ["y"])], [ints("i", n)]),
+        "Pad": ([hostile.node("Pad", ["x", "p", "", "i"], ["y"])], [ints("p", n, n, n, n), pair]),
+        "ScatterND": ([hostile.node("ScatterND", ["x", "i", "x"], ["y"])], [ints("i", n, n, dims=[1, 2])]),
+        "Split": ([hostile.node("Split", ["x"], ["y", "z"], axis)], []),
+    }
+
+
+@pytest.mark.parametrize("n", EXTREMES)
+@pytest.mark.parametrize("op", extreme_models(0))
+def test_numbers_that_no_tensor_has_are_refused(tmp_path, op, n):
+    nodes, weights = extreme_models(n)[op]
+    path = tmp_path / "m.onnx"
+    x = hostile.tensor("x", 1, [2, 3], bytes(24))
+    path.write_bytes(hostile.model(hostile.graph(nodes, [], [hostile.info("y", 1, [])], [x, *weights])))
+    with limits.limited(max_memory=limits.memory_in_use() + (64 << 20), max_work=10**6):
+        for use in (run_onnx, lambda p: ingot._C.onnx_open(str(p)).run([])):
+            try:
+                use(path)
+            except (*REFUSED, MemoryError) as error:
+                assert str(error)

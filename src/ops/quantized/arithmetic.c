@@ -60,13 +60,11 @@ static void run_binary(void *user, int64_t begin, int64_t end) {
 
 enum { GRAIN = 1 << 15 };
 
-static void limits(ig_dtype d, int64_t *low, int64_t *high);
-
 static ig_tensor *directly(ig_ctx *c, ig_tensor *qa, ig_tensor *qb, operation how, double scale,
                            int64_t zero) {
   int64_t low = 0;
   int64_t high = 0;
-  limits(qa->dtype, &low, &high);
+  ig_quantized_range(qa->dtype, &low, &high);
   if (zero < low || zero > high) {
     ig_fail_text(c, IG_RUNTIME, "quantize_tensor_per_tensor_affine zero_point %lld is %s bound.",
                  (long long)zero, zero < low ? "below lower" : "above upper");
@@ -131,11 +129,6 @@ static ig_tensor *mul_relu(ig_ctx *c, const ig_value *a) {
 
 // ---- with a number
 
-static void limits(ig_dtype d, int64_t *low, int64_t *high) {
-  *low = d == IG_QU8 ? 0 : d == IG_QI8 ? -128 : INT32_MIN;
-  *high = d == IG_QU8 ? 255 : d == IG_QI8 ? 127 : INT32_MAX;
-}
-
 static ig_tensor *relu_if(ig_ctx *c, ig_tensor *q, bool relu) {
   return relu ? ig_relu(c, q) : q;
 }
@@ -154,7 +147,7 @@ static ig_tensor *plus_number(ig_ctx *c, ig_tensor *q, double number, bool relu)
   int64_t zero = q->quantizer->zero_point;
   int64_t low = 0;
   int64_t high = 0;
-  limits(q->dtype, &low, &high);
+  ig_quantized_range(q->dtype, &low, &high);
   // As floating-point numbers: the number may be anything.
   double steps = nearbyint(number / (double)(float)scale);
   double moved = (double)zero - steps;
@@ -177,7 +170,7 @@ static ig_tensor *times_number(ig_ctx *c, ig_tensor *q, double number, bool relu
   int64_t zero = q->quantizer->zero_point;
   int64_t low = 0;
   int64_t high = 0;
-  limits(q->dtype, &low, &high);
+  ig_quantized_range(q->dtype, &low, &high);
   ig_tensor *ints = ig_tensor_integers(c, q);
   if (number > 0) {
     ints = ig_clone(c, ints);

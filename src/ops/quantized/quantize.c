@@ -24,15 +24,10 @@ static bool check_source(ig_ctx *c, const ig_tensor *x, ig_dtype to) {
   return c->status == IG_OK;
 }
 
-static void limits_of(ig_dtype d, int64_t *low, int64_t *high) {
-  *low = d == IG_QU8 ? 0 : d == IG_QI8 ? -128 : INT32_MIN;
-  *high = d == IG_QU8 ? 255 : d == IG_QI8 ? 127 : INT32_MAX;
-}
-
 static bool check_zero_point(ig_ctx *c, const char *what, int64_t zero, ig_dtype d) {
   int64_t low = 0;
   int64_t high = 0;
-  limits_of(d, &low, &high);
+  ig_quantized_range(d, &low, &high);
   if (zero >= low && zero <= high) return true;
   ig_fail_text(c, IG_RUNTIME, "%s zero_point %lld is %s bound.", what, (long long)zero,
                zero < low ? "below lower" : "above upper");
@@ -330,7 +325,7 @@ static void quantize_channel(const ig_quantizer *q, int64_t k, span *s, int64_t 
   float zero = ((const float *)ig_tensor_data(q->zero_points))[k];
   int64_t low = 0;
   int64_t high = 0;
-  limits_of(s->dtype, &low, &high);
+  ig_quantized_range(s->dtype, &low, &high);
   for (int64_t i = at; i < at + n; i++) {
     store_integer(s->to, s->dtype, i, rounded(((const float *)s->from)[i], scale, zero, low, high));
   }
