@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch.onnx.verification.verify on small models: exported with dynamo=False, run by onnxruntime, compared with the module
-on the example and on other sizes."""
+"""torch.onnx.verification.verify on small models: exported with dynamo=False, run by onnxruntime, compared with the
+module on the example and on other sizes."""
 
 import warnings
 
@@ -60,7 +60,8 @@ def weighted(module, *sizes, scales=None):
     if scales is None:
         weight = torch.quantize_per_tensor(numbers, 0.1, 0, torch.qint8)
     else:
-        weight = torch.quantize_per_channel(numbers, scales, torch.zeros(len(scales), dtype=torch.int64), 0, torch.qint8)
+        zeros = torch.zeros(len(scales), dtype=torch.int64)
+        weight = torch.quantize_per_channel(numbers, scales, zeros, 0, torch.qint8)
     module.set_weight_bias(weight, torch.randn(sizes[0]))
     module.scale, module.zero_point = 0.3, 8
     return module
