@@ -62,6 +62,20 @@ static void unsqueeze(ig_onnx *x, const ig_onnx_call *call) {
   (void)ig_onnx_unsqueeze(x, self_of(x, call), axis, call->out);
 }
 
+// An axis whose size may be 1 when the model runs goes then: the program has decided otherwise, by
+// the example, as a trace does not.
+static void squeeze_if_one(ig_onnx *x, const ig_onnx_call *call, int64_t axis, int ndim) {
+  int64_t leaving[IG_MAX_DIM];  // no size is -1
+  for (int d = 0; d < ndim; d++) leaving[d] = d == axis ? 1 : -1;
+  const char *in = self_of(x, call);
+  const char *sizes = ig_onnx_emit1(x, "Shape", in, NULL);
+  const char *pattern = ig_onnx_vector(x, leaving, (size_t)ndim);
+  const char *goes = ig_onnx_emit2(x, "Equal", sizes, pattern, NULL);
+  const char *stays = ig_onnx_emit1(x, "Not", goes, NULL);
+  const char *left = ig_onnx_emit2(x, "Compress", sizes, stays, NULL);
+  (void)ig_onnx_emit2(x, "Reshape", in, left, call->out);
+}
+
 // self, dim, dims or nothing: those of size 1 go.
 static void squeeze(ig_onnx *x, const ig_onnx_call *call) {
   const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
@@ -74,8 +88,13 @@ static void squeeze(ig_onnx *x, const ig_onnx_call *call) {
   size_t n = 0;
   for (size_t i = 0; self && i < count; i++) {
     int64_t d = given[i] < 0 ? given[i] + self->ndim : given[i];
-    bool one = d >= 0 && d < self->ndim && !ig_sizes(self)[d].expr && ig_sizes(self)[d].value == 1;
-    if (one) axes[n++] = d;
+    if (d < 0 || d >= self->ndim) continue;
+    const ig_expr *size = ig_sizes(self)[d].expr;
+    if (!size && ig_sizes(self)[d].value == 1) axes[n++] = d;
+    if (size && size->kind == IG_EXPR_SYMBOL && !all && count == 1 && x->options->torchscript) {
+      squeeze_if_one(x, call, d, self->ndim);
+      return;
+    }
   }
   const char *in = self_of(x, call);
   if (n == 0) {

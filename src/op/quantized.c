@@ -236,10 +236,12 @@ static ig_tensor *record_quantize(ig_ctx *c, const ig_value *a) {
                  ig_dtype_title(a[3].dtype));
     return NULL;
   }
-  ig_value given[6] = {a[0], ig_of_f64(ig_value_f64(&a[1])), a[2]};
+  double scale = ig_scale_of(c, &a[1]);
+  if (c->status != IG_OK) return NULL;
+  ig_value given[6] = {a[0], ig_of_f64(scale), a[2]};
   range_of(a[3].dtype, &given[3]);
   ig_tensor *ints = ig_call_id(c, IG_ID_QUANTIZED_DECOMPOSED__QUANTIZE_PER_TENSOR, given, 6);
-  ig_quantizer *q = ig_quantizer_make(c, ig_value_f64(&a[1]), ig_value_i64(c, &a[2]));
+  ig_quantizer *q = ig_quantizer_make(c, scale, ig_value_i64(c, &a[2]));
   return ig_tensor_quantized(c, ints, a[3].dtype, q);
 }
 

@@ -81,6 +81,62 @@ static bool store(nested *t, ig_value v, int dim) {
   return true;
 }
 
+// A number as a tensor without dimensions. Its elements are recorded where a capture is open.
+static ig_tensor *of_number(const ig_sbuiltin_call *k, ig_value v) {
+  const ig_value args[] = {v, ig_of_dtype(dtype_of(k, kind_of(v))), ig_none(), ig_none(),
+                           ig_none()};
+  ig_value outs[IG_MAX_RETURNS] = {ig_none()};
+  ig_call_id_outs(k->c, IG_ID_SCALAR_TENSOR, args, 5, outs);
+  return ig_value_tensor(&outs[0]);
+}
+
+// A number that an open capture does not know.
+static bool is_symbolic(ig_value v) {
+  if (v.kind == IG_KIND_INT) return v.i.expr != NULL;
+  return v.kind == IG_KIND_FLOAT ? v.f_expr != NULL : v.kind == IG_KIND_BOOL && v.b_expr;
+}
+
+static bool has_symbolic(ig_value v, int depth) {
+  const ig_sobj_seq *s = depth && ig_sobj_is(v, IG_SOBJ_LIST) ? v.object : NULL;
+  for (size_t i = 0; s && i < s->n; i++) {
+    if (has_symbolic(s->at[i], depth - 1)) return true;
+  }
+  return is_symbolic(v);
+}
+
+// The numbers of a list, one after the other, as tensors.
+static bool collect(const nested *t, ig_value v, int dim, ig_value *at, size_t *n) {
+  const ig_sobj_seq *s = dim < t->ndim && ig_sobj_is(v, IG_SOBJ_LIST) ? v.object : NULL;
+  bool fits = dim == t->ndim ? ig_value_is_number(&v) : s && s->n == (size_t)t->size[dim];
+  if (!fits) {
+    IG_SCRIPT_FAIL(t->k, "expected lists of the same length, and numbers in them");
+    return false;
+  }
+  for (size_t i = 0; s && i < s->n; i++) {
+    if (!collect(t, s->at[i], dim + 1, at, n)) return false;
+  }
+  ig_tensor *number = s ? NULL : of_number(t->k, v);
+  if (number) at[(*n)++] = ig_of_tensor(number);
+  return t->k->c->status == IG_OK;
+}
+
+// A list some of whose numbers are known when the program runs is recorded.
+static ig_tensor *of_symbolic_list(const nested *t) {
+  ig_ctx *c = t->k->c;
+  size_t total = 1;
+  ig_int sizes[IG_MAX_DIM];
+  for (int d = 0; d < t->ndim; d++) {
+    sizes[d] = ig_const(t->size[d]);
+    total = ig_mem_mul(total, (size_t)t->size[d]);
+  }
+  ig_value *at = ig_scope_array(c, total, sizeof *at);
+  size_t n = 0;
+  if (!at || !collect(t, t->k->in[0], 0, at, &n)) return NULL;
+  ig_tensor *flat = ig_stack(c, ig_of_list(at, n));
+  flat = flat ? ig_cast(c, flat, t->dtype) : NULL;
+  return flat && t->ndim > 1 ? ig_view(c, flat, ig_of_ints(sizes, (size_t)t->ndim)) : flat;
+}
+
 static ig_tensor *of_list(const ig_sbuiltin_call *k) {
   nested t = {.k = k};
   const ig_stype *type = item_type(k);
@@ -93,20 +149,12 @@ static ig_tensor *of_list(const ig_sbuiltin_call *k) {
     return NULL;
   }
   if (!measure(&t, k->in[0])) return NULL;
+  if (k->c->mode->capture && has_symbolic(k->in[0], t.ndim)) return of_symbolic_list(&t);
   ig_tensor *made = ig_tensor_empty(k->c, t.dtype, t.size, t.ndim);
   if (!made) return NULL;
   t.to = ig_tensor_data(made);
   if (!store(&t, k->in[0], 0)) return NULL;
   return k->c->mode->capture ? ig_lift_fresh(k->c, made) : made;
-}
-
-// A number as a tensor without dimensions. Its elements are recorded where a capture is open.
-static ig_tensor *of_number(const ig_sbuiltin_call *k, ig_value v) {
-  const ig_value args[] = {v, ig_of_dtype(dtype_of(k, kind_of(v))), ig_none(), ig_none(),
-                           ig_none()};
-  ig_value outs[IG_MAX_RETURNS] = {ig_none()};
-  ig_call_id_outs(k->c, IG_ID_SCALAR_TENSOR, args, 5, outs);
-  return ig_value_tensor(&outs[0]);
 }
 
 // dtype and device are arguments 1 and 2.
@@ -135,8 +183,7 @@ static ig_tensor *of_value(const ig_sbuiltin_call *k) {
   ig_value v = k->in[0];
   if (v.kind == IG_KIND_TENSOR) return v.tensor;
   if (ig_sobj_is(v, IG_SOBJ_LIST)) return of_list(k);
-  bool symbolic = v.kind == IG_KIND_INT && v.i.expr;
-  bool literal = k->c->mode->capture && !symbolic && ig_value_is_number(&v);
+  bool literal = k->c->mode->capture && !is_symbolic(v) && ig_value_is_number(&v);
   return literal ? of_literal(k, v) : of_number(k, v);
 }
 

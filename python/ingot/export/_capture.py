@@ -13,9 +13,9 @@ from ingot.export._binding import Input, argument_names, bind, pieces
 from ingot.export._errors import carry_issues, strict_error
 from ingot.export._modules import ModuleCall, ModuleStack
 from ingot.export._state import State, refuse_assigned
-from ingot.jit._trace import is_tracing
 from ingot.export.dynamic_shapes import apply_fixes, automatic_dims, read_shapes, shape_constraints
 from ingot.export.exported_program import ProgramModule, keep_signatures
+from ingot.jit._trace import is_tracing
 from ingot.utils import _pytree as pytree
 
 

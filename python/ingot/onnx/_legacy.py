@@ -34,6 +34,7 @@ def select_model_mode_for_export(model: Any, mode: TrainingMode) -> Iterator[Non
         raise TypeError(f"'mode' should be a torch.onnx.TrainingMode enum, but got '{type(mode)}'.")
     was = getattr(model, "training", None)
     modules = list(model.modules()) if isinstance(model, nn.Module) else []
+    modules = [module for module in modules if hasattr(module, "training")]  # frozen scripts have no mode
     before = [module.training for module in modules]
     if was is not None:
         if mode == TrainingMode.EVAL or (mode == TrainingMode.PRESERVE and not was):

@@ -50,7 +50,8 @@ def _arrays(values: Any, options: VerificationOptions) -> list[Any]:
         if leaf is None and options.ignore_none:
             continue
         if isinstance(leaf, ingot.Tensor):
-            out += [part.detach().cpu().numpy() for part in utils.unpack_quantized_tensor(leaf, cast_onnx_accepted=False)]
+            parts = utils.unpack_quantized_tensor(leaf, cast_onnx_accepted=False)
+            out += [part.detach().cpu().numpy() for part in parts]
         elif isinstance(leaf, (bool, int, float)):
             out.append(ingot.tensor(leaf).numpy())
         elif not isinstance(leaf, str):

@@ -91,7 +91,6 @@ def giving_parts(model: nn.Module, result: Any) -> nn.Module:
     def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
         return parts_of(body(*args, **kwargs))
 
-    forward.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *inspect.signature(body).parameters.values()]
-    )
+    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    forward.__signature__ = inspect.Signature([own, *inspect.signature(body).parameters.values()])  # type: ignore[attr-defined]
     return _with_forward(model, forward)

@@ -118,7 +118,7 @@ def as_module(script: Any, args: tuple) -> nn.Module:
             _place(made, name)._parameters[name.rpartition(".")[2]] = value
         for name, value in script.named_buffers():
             _place(made, name).register_buffer(name.rpartition(".")[2], value)
-        made.training = script.training
+        made.training = getattr(script, "training", False)  # a frozen module has none
     return made
 
 
