@@ -228,7 +228,7 @@ static size_t frames_size(const job *j) {
 void ig_layer_need_product(const ig_layer *l, const ig_conv *c, ig_need *need) {
   job j = job_of(l, c);
   ig_need_caller(need, IG_SCRATCH_CONV_2, ig_mem_mul((size_t)l->taps, sizeof(int32_t)));
-  if (j.framed) ig_need_caller(need, IG_SCRATCH_CONV_0, frames_size(&j));
+  if (j.framed) ig_need_caller(need, IG_SCRATCH_CONV_1, frames_size(&j));
 }
 
 static void tap_offsets(const job *j, int32_t *tap) {
@@ -268,7 +268,7 @@ bool ig_layer_run_product(const ig_layer *l, const ig_conv *c, const ig_layer_io
   j.image = io->x_image;
   if (j.framed) {
     j.image = (int64_t)frame_floats(&j);
-    j.frames = ig_scratch_get(IG_SCRATCH_CONV_0, frames_size(&j));
+    j.frames = ig_scratch_get(IG_SCRATCH_CONV_1, frames_size(&j));
     if (!j.frames) return false;
   }
   for (j.first = 0; j.first < c->n; j.first += each) {
