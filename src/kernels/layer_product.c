@@ -48,7 +48,7 @@ static size_t frame_floats(const job *j) {
 
 static void frame_plane(const job *j, const float *from, float *to) {
   const ig_conv *c = &j->c;
-  size_t unit = (size_t)j->l->unit * sizeof(float);
+  size_t unit = ig_mem_mul((size_t)j->l->unit, sizeof(float));
   int64_t row = j->size[2] * j->l->unit;
   size_t edge = (size_t)c->padding[2] * unit;
   size_t inner = (size_t)c->in[2] * unit;
