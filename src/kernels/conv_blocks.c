@@ -101,7 +101,7 @@ static size_t floats_of(const plan *p) {
 
 void ig_conv_need_blocks(const ig_conv *c, ig_need *need) {
   plan p = plan_of(c);
-  ig_need_caller(need, IG_SCRATCH_CONV_4, ig_mem_mul(floats_of(&p), sizeof(float)));
+  ig_need_caller(need, IG_SCRATCH_CONV_0, ig_mem_mul(floats_of(&p), sizeof(float)));
   ig_layer_need(&p.l, &p.c, need);
   p.c.n = c->n % p.c.n;  // the last round
   if (p.c.n) ig_layer_need(&p.l, &p.c, need);
@@ -145,7 +145,7 @@ bool ig_conv_forward_blocks(const ig_conv *c, const float *x, const float *w, co
   if (p.l.method == IG_LAYER_WINOGRAD2 &&
       !(are_tame(x, c->n * c->cin * ig_conv_in(c)) && are_tame(w, c->cout * c->cin * 9)))
     return false;
-  float *memory = ig_scratch_array(IG_SCRATCH_CONV_4, floats_of(&p), sizeof(float));
+  float *memory = ig_scratch_array(IG_SCRATCH_CONV_0, floats_of(&p), sizeof(float));
   if (!memory) return false;
   ig_layer_fill(&p.l, w, bias, memory);
   float *from = memory + p.weights;

@@ -228,7 +228,7 @@ ig_layer_method ig_layer_method_of(const ig_layer *l) {
   return l->method;
 }
 size_t ig_layer_bytes(const ig_layer *l) {
-  return (size_t)(l->products * l->weights) * sizeof(float);
+  return ig_mem_mul((size_t)(l->products * l->weights), sizeof(float));
 }
 double ig_layer_error(const ig_layer *l) {
   return l->error;

@@ -48,7 +48,7 @@ static size_t frame_floats(const job *j) {
 
 static void frame_plane(const job *j, const float *from, float *to) {
   const ig_conv *c = &j->c;
-  size_t unit = (size_t)j->l->unit * sizeof(float);
+  size_t unit = ig_mem_mul((size_t)j->l->unit, sizeof(float));
   int64_t row = j->size[2] * j->l->unit;
   size_t edge = (size_t)c->padding[2] * unit;
   size_t inner = (size_t)c->in[2] * unit;
@@ -228,7 +228,7 @@ static size_t frames_size(const job *j) {
 void ig_layer_need_product(const ig_layer *l, const ig_conv *c, ig_need *need) {
   job j = job_of(l, c);
   ig_need_caller(need, IG_SCRATCH_CONV_2, ig_mem_mul((size_t)l->taps, sizeof(int32_t)));
-  if (j.framed) ig_need_caller(need, IG_SCRATCH_CONV_0, frames_size(&j));
+  if (j.framed) ig_need_caller(need, IG_SCRATCH_CONV_1, frames_size(&j));
 }
 
 static void tap_offsets(const job *j, int32_t *tap) {
@@ -268,7 +268,7 @@ bool ig_layer_run_product(const ig_layer *l, const ig_conv *c, const ig_layer_io
   j.image = io->x_image;
   if (j.framed) {
     j.image = (int64_t)frame_floats(&j);
-    j.frames = ig_scratch_get(IG_SCRATCH_CONV_0, frames_size(&j));
+    j.frames = ig_scratch_get(IG_SCRATCH_CONV_1, frames_size(&j));
     if (!j.frames) return false;
   }
   for (j.first = 0; j.first < c->n; j.first += each) {
