@@ -3,30 +3,87 @@
 // that a graph cannot have, and exceptions that it raises and catches.
 //
 // A compiled function is right without this. It decides what PyTorch decides by reading bytecode:
-// whether one graph is possible, and whether the function is compiled at all.
+// whether one graph is possible, and whether the function is compiled at all. Where one graph is
+// wanted, a function in C is refused unless it is known to depend on its arguments alone, so that
+// one that nobody thought of is refused as well. Only the first call is watched, because a hook on
+// every call of the interpreter costs more than what a later call is allowed to; what later calls
+// do is computed all the same.
 #include <string.h>
 
 #include "py.h"
 
-// Functions that break a graph, by module; in C, called from the user's code. NULL: all of them.
+// A function by its module, or by the end of its file's name; NULL: all of them.
 typedef struct row {
   const char *module;
   const char *name;
 } row;
 
-static const row in_c[] = {
+// Functions with effects: they break a graph also where several are allowed. In C, called from the
+// user's code,
+static const row effects_in_c[] = {
     {"builtins", "print"}, {"builtins", "input"}, {"builtins", "exec"}, {"builtins", "eval"},
     {"_io", NULL},         {"io", NULL},          {"time", NULL},       {"posix", NULL},
     {"_random", NULL},     {"random", NULL},      {"_warnings", NULL},  {"_socket", NULL},
     {"gc", NULL},          {"_pickle", NULL},     {"marshal", NULL},    {"_thread", NULL},
 };
 
-// The same in Python: end of the file's name, function.
-static const row in_python[] = {
+// and in Python.
+static const row effects_in_python[] = {
     {"/logging/__init__.py", NULL}, {"/random.py", NULL},     {"/copy.py", "deepcopy"},
     {"/warnings.py", "warn"},       {"/subprocess.py", NULL}, {"/threading.py", NULL},
     {"/tempfile.py", NULL},         {"/shutil.py", NULL},     {"/pickle.py", NULL},
 };
+
+// Where one graph is wanted: the modules in C whose functions it may have, but for those behind.
+static const char *const pure_modules[] = {"builtins",    "math",         "_operator", "itertools",
+                                           "_functools",  "_collections", "_typing",   "_abc",
+                                           "collections", "numpy",        "ingot"};
+static const row impure[] = {
+    {"builtins", "hash"},      {"builtins", "globals"},         {"builtins", "locals"},
+    {"builtins", "open"},      {"builtins", "__build_class__"}, {"builtins", "compile"},
+    {"builtins", "breakpoint"}};
+static const row pure[] = {{"posix", "fspath"}, {"sys", "getrecursionlimit"}, {"sys", "getsizeof"}};
+
+// Python's own modules that PyTorch does not look into, and what it knows of them.
+static const row opaque[] = {
+    {"/copy.py", NULL},
+    {"/re/__init__.py", NULL},
+    {"/traceback.py", NULL},
+    {"/weakref.py", NULL},
+    {"/signal.py", NULL},
+    {"/contextlib.py", "contextmanager"},
+    {"/inspect.py", "stack"},
+    {"/inspect.py", "getsource"},
+    {"/contextlib.py", "suppress.__init__"},
+    {"/linecache.py", NULL},
+    {"/tokenize.py", NULL},
+    {"/collections/__init__.py", "Counter.__init__"},
+};
+static const row known[] = {{"/random.py", "Random.randint"}, {"/random.py", "Random.randrange"}};
+
+// What they do inside is not looked at: PyTorch knows their functions.
+static const row unseen[] = {
+    {"/collections/__init__.py", NULL},
+    {"/contextlib.py", NULL},
+    {"/copy.py", NULL},
+    {"/dataclasses.py", NULL},
+    {"/enum.py", NULL},
+    {"/functools.py", NULL},
+    {"/inspect.py", NULL},
+    {"/logging/__init__.py", NULL},
+    {"/operator.py", NULL},
+    {"/random.py", NULL},
+    {"/threading.py", NULL},
+    {"/types.py", NULL},
+    {"/typing.py", NULL},
+    {"/warnings.py", NULL},
+    {"/linecache.py", NULL},
+    {"<frozen abc>", NULL},
+    {"<frozen _collections_abc>", NULL},
+    {"<frozen codecs>", NULL},
+};
+
+#define COUNT(rows) (sizeof(rows) / sizeof *(rows))
 
 struct py_watch {
   PyObject *cache;
@@ -36,6 +93,7 @@ struct py_watch {
   bool caught;  // an exception was raised in the user's code
   bool telling;
   bool managed;  // a context manager made of a generator was entered
+  int imports;   // that are going on
 };
 
 static const char *file_of(PyCodeObject *code) {
@@ -54,21 +112,46 @@ static bool ends(const char *text, const char *with) {
   return n >= m && strcmp(text + n - m, with) == 0;
 }
 
-static bool is_users(const struct py_watch *w, PyFrameObject *frame) {
-  PyCodeObject *code = PyFrame_GetCode(frame);
-  const char *file = file_of(code);
-  bool site = strstr(file, "-packages/") != NULL;
-  bool users = !starts(file, w->package) && (site || !starts(file, w->library)) && *file != '<';
-  Py_DECREF(code);
-  return users;
-}
-
 static bool is_listed(const row *rows, size_t n, const char *module, const char *name, bool tail) {
   for (size_t i = 0; i < n; i++) {
     bool there = tail ? ends(module, rows[i].module) : strcmp(module, rows[i].module) == 0;
     if (there && (!rows[i].name || strcmp(name, rows[i].name) == 0)) return true;
   }
   return false;
+}
+
+// The user's own code.
+static bool is_own(const struct py_watch *w, PyFrameObject *frame) {
+  PyCodeObject *code = PyFrame_GetCode(frame);
+  const char *file = file_of(code);
+  bool site = strstr(file, "-packages/") != NULL;
+  bool own = !starts(file, w->package) && (site || !starts(file, w->library)) && *file != '<';
+  Py_DECREF(code);
+  return own;
+}
+
+static bool is_pythons(const struct py_watch *w, PyFrameObject *frame) {
+  PyCodeObject *code = PyFrame_GetCode(frame);
+  const char *file = file_of(code);
+  bool frozen = starts(file, "<frozen ") && !starts(file, "<frozen importlib");
+  bool found = (starts(file, w->library) || frozen) && !starts(file, w->package) &&
+               !is_listed(unseen, COUNT(unseen), file, "", true);
+  Py_DECREF(code);
+  return found;
+}
+
+// The user's code, and where one graph is wanted what it calls of Python's modules: those are
+// looked into.
+static bool is_users(const struct py_watch *w, PyFrameObject *frame) {
+  PyFrameObject *at = (PyFrameObject *)Py_NewRef((PyObject *)frame);
+  while (w->whole && at && !is_own(w, at) && is_pythons(w, at)) {
+    PyFrameObject *caller = PyFrame_GetBack(at);
+    Py_DECREF((PyObject *)at);
+    at = caller;
+  }
+  bool users = at && is_own(w, at);
+  Py_XDECREF((PyObject *)at);
+  return users;
 }
 
 // Tells the cache of a call that a graph cannot have. -1: it refuses.
@@ -82,13 +165,27 @@ static int tell(struct py_watch *w, const char *module, const char *name) {
   return none ? 0 : -1;
 }
 
-// The module of a function in C: that of its own, or of the class that it is a method of.
-static const char *module_of(const PyCFunctionObject *f, const char *fallback) {
+// The module of a function in C: its own, or that of the class in C that it is a method of. A
+// built-in class has none, and a class in Python, whose name has no dot, the one it derives from.
+static const char *module_of(const PyCFunctionObject *f) {
   PyObject *module = f->m_module;
   if (module && PyUnicode_Check(module)) return PyUnicode_AsUTF8(module);
-  if (!f->m_self || PyModule_Check(f->m_self)) return fallback;
-  const char *type = Py_TYPE(f->m_self)->tp_name;
-  return type ? type : fallback;
+  if (!f->m_self || PyModule_Check(f->m_self)) return "builtins";
+  const PyTypeObject *type =
+      PyType_Check(f->m_self) ? (const PyTypeObject *)f->m_self : Py_TYPE(f->m_self);
+  while (type->tp_base && (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !strchr(type->tp_name, '.')) {
+    type = type->tp_base;
+  }
+  return strchr(type->tp_name, '.') ? type->tp_name : "builtins";
+}
+
+// May one graph have it?
+static bool is_pure(const char *module, const char *name) {
+  if (is_listed(impure, COUNT(impure), module, name, false)) return false;
+  for (size_t i = 0; i < COUNT(pure_modules); i++) {
+    if (strcmp(module, pure_modules[i]) == 0) return true;
+  }
+  return false;
 }
 
 static int watch_c_call(struct py_watch *w, PyFrameObject *frame, PyObject *callee) {
@@ -96,7 +193,7 @@ static int watch_c_call(struct py_watch *w, PyFrameObject *frame, PyObject *call
   const PyCFunctionObject *f = (const PyCFunctionObject *)callee;
   const char *name = f->m_ml->ml_name;
   char module[64];
-  const char *full = module_of(f, "builtins");
+  const char *full = module_of(f);
   if (!full) {  // a name that is not UTF-8 is none of the listed
     PyErr_Clear();
     return 0;
@@ -105,8 +202,10 @@ static int watch_c_call(struct py_watch *w, PyFrameObject *frame, PyObject *call
   if (n >= sizeof module) return 0;
   memcpy(module, full, n);
   module[n] = 0;
-  bool found = is_listed(in_c, sizeof in_c / sizeof *in_c, module, name, false);
-  return found ? tell(w, module, name) : 0;
+  if (is_listed(pure, COUNT(pure), module, name, false)) return 0;
+  bool found = is_listed(effects_in_c, COUNT(effects_in_c), module, name, false);
+  bool refused = found || (w->whole && !is_pure(module, name));
+  return refused ? tell(w, module, name) : 0;
 }
 
 // A function in Python starts. Only what the user's code itself calls counts.
@@ -114,17 +213,18 @@ static int watch_call(struct py_watch *w, PyFrameObject *frame) {
   PyFrameObject *caller = PyFrame_GetBack(frame);
   bool by_user = caller && is_users(w, caller);
   Py_XDECREF((PyObject *)caller);
-  if (!by_user || is_users(w, frame)) return 0;
+  if (!by_user || is_own(w, frame)) return 0;
   PyCodeObject *code = PyFrame_GetCode(frame);
   const char *file = file_of(code);
   const char *name = PyUnicode_AsUTF8(code->co_qualname);
-  int status = 0;
-  if (name && ends(file, "/contextlib.py")) {
-    w->managed = w->managed || strcmp(name, "_GeneratorContextManager.__enter__") == 0;
-  } else if (name && is_listed(in_python, sizeof in_python / sizeof *in_python, file, name, true)) {
-    status = tell(w, file, name);
-  }
   if (!name) PyErr_Clear();
+  bool is_manager = name && ends(file, "/contextlib.py") &&
+                    strcmp(name, "_GeneratorContextManager.__enter__") == 0;
+  w->managed = w->managed || is_manager;
+  bool found = name && is_listed(effects_in_python, COUNT(effects_in_python), file, name, true);
+  bool closed = name && w->whole && is_listed(opaque, COUNT(opaque), file, name, true);
+  bool listed = name && is_listed(known, COUNT(known), file, name, true);
+  int status = (found || closed) && !listed ? tell(w, file, name) : 0;
   Py_DECREF(code);
   return status;
 }
@@ -133,8 +233,20 @@ static struct py_watch *watch_of(PyObject *capsule) {
   return PyCapsule_GetPointer(capsule, NULL);
 }
 
+// What an import runs is not what the function does: it happens once, whoever asks first.
+static bool is_importing(struct py_watch *w, PyFrameObject *frame, int what) {
+  if (what == PyTrace_CALL || what == PyTrace_RETURN) {
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    bool importer = starts(file_of(code), "<frozen importlib");
+    Py_DECREF(code);
+    if (importer) w->imports += what == PyTrace_CALL ? 1 : -1;
+  }
+  return w->imports > 0;
+}
+
 static int profile(PyObject *capsule, PyFrameObject *frame, int what, PyObject *arg) {
   struct py_watch *w = watch_of(capsule);
+  if (is_importing(w, frame, what)) return 0;
   if (what == PyTrace_C_CALL) return watch_c_call(w, frame, arg);
   return what == PyTrace_CALL ? watch_call(w, frame) : 0;
 }
@@ -165,7 +277,8 @@ PyObject *py_watch_call(PyObject *cache, bool whole, bool *alone, PyObject *fn, 
                         PyObject *kwargs) {
   *alone = false;
   PyThreadState *thread = PyThreadState_Get();
-  if (thread->c_tracefunc || thread->c_profilefunc) return PyObject_Call(fn, args, kwargs);
+  if (thread->c_profilefunc) return PyObject_Call(fn, args, kwargs);
+  bool traced = thread->c_tracefunc != NULL;  // by a debugger, which keeps its hook
   PyObject *package = folder("ingot._dynamo.where", "_PACKAGE");
   PyObject *library = package ? folder("ingot._dynamo.where", "_LIBRARY") : NULL;
   struct py_watch w = {.cache = cache, .whole = whole};
@@ -176,9 +289,9 @@ PyObject *py_watch_call(PyObject *cache, bool whole, bool *alone, PyObject *fn, 
   if (capsule) {
     int collects = PyGC_Disable();  // what its callbacks do is not what the function does
     PyEval_SetProfile(profile, capsule);
-    PyEval_SetTrace(trace, capsule);
+    if (!traced) PyEval_SetTrace(trace, capsule);
     out = PyObject_Call(fn, args, kwargs);
-    PyEval_SetTrace(NULL, NULL);
+    if (!traced) PyEval_SetTrace(NULL, NULL);
     PyEval_SetProfile(NULL, NULL);
     if (collects) (void)PyGC_Enable();
     *alone = out && (w.caught || w.managed);

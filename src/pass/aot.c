@@ -118,6 +118,25 @@ static void note_writes(const ig_op *op, const ig_value *args) {
   }
 }
 
+// An in-place call overwrites what its gradient needs: the graph copies it first. NULL: it does
+// not.
+static ig_node *copy_overwritten(ig_ctx *c, const ig_op *op, const ig_value *args) {
+  bool needs = op->form == IG_FORM_INPLACE && op->base && (op->base->keep & 1) != 0;
+  if (!needs || c->mode->no_grad) return NULL;
+  ig_mode_scope mode = ig_mode_push_grad(c, false);
+  ig_value given[] = {args[0], ig_none()};
+  ig_value copy = ig_none();
+  ig_pass_record(c, ig_op_at(c, IG_ID_CLONE), given, &copy);
+  ig_mode_pop(c, &mode);
+  return c->status == IG_OK ? copy.tensor->node : NULL;
+}
+
+static void read_copy(const ig_op *op, const ig_value *outs, ig_node *old) {
+  const ig_tensor *t = outs[0].kind == IG_KIND_TENSOR ? outs[0].tensor : NULL;
+  const ig_tape_entry *e = t && t->autograd ? t->autograd->entry : NULL;
+  if (e && e->called == op && e->args[0].kind == IG_KIND_TENSOR) e->args[0].tensor->node = old;
+}
+
 static bool trace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs, void *user) {
   if (op->number == IG_ID_DETACH && !is_literal(args[0].tensor)) {
     outs[0] = args[0];
@@ -132,9 +151,11 @@ static bool trace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *ou
     return true;
   }
   bool wanted = ig_tape_wanted(c, op, args);
+  ig_node *old = wanted ? copy_overwritten(c, op, args) : NULL;
   note_writes(op, args);
   ig_pass_record(c, op, args, outs);
   if (wanted && c->status == IG_OK) keep_results(c, op, outs);
+  if (old && c->status == IG_OK) read_copy(op, outs, old);
   return true;
 }
 

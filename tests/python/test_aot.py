@@ -153,6 +153,7 @@ def test_a_result_that_was_a_view_inside_may_be_written() -> None:
     y.sum().backward()
     assert torch.equal(y, torch.full((2, 3), 3.0))
     assert torch.equal(x.grad, torch.tensor([[0.0] * 3, [2.0] * 3, [2.0] * 3]))
+    assert torch.equal(compiled(f)(x.detach()).mul_(x[1:]), y)
 
 
 def test_a_converted_tensor_may_be_written() -> None:
@@ -169,3 +170,16 @@ def test_a_converted_tensor_may_be_written() -> None:
 def test_dropout_of_nothing_takes_any_dtype() -> None:
     x = torch.zeros(0, 2, dtype=torch.int64)
     assert torch.equal(compiled(lambda x: torch.nn.functional.dropout(x))(x), x)
+
+
+def test_a_gradient_reads_what_was_overwritten() -> None:
+    def f(x, y):
+        c = x + 1
+        c.mul_(y)
+        return c
+
+    x = torch.full((3,), -1.5, requires_grad=True)
+    y = torch.full((3,), -0.75, requires_grad=True)
+    compiled(f)(x, y).sum().backward()
+    assert torch.equal(x.grad, torch.full((3,), -0.75))
+    assert torch.equal(y.grad, torch.full((3,), -0.5))

@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.compile with a backend of the user's: never an answer of an earlier state."""
 
+import collections
 import gc
+import hashlib
+import itertools
+import math
+import os
+import re
+import zlib
 
 import pytest
 
@@ -335,3 +342,45 @@ def test_the_first_step_of_an_optimizer_is_the_graph_of_all():
         w.grad = torch.ones(3)
         step()
     assert len(graphs) == 1
+
+
+def crc(x):
+    return x + zlib.crc32(b"a") * 0
+
+
+def sha(x):
+    hashlib.sha256(b"a").hexdigest()
+    return x + 1
+
+
+def exists(x):
+    return x + os.path.exists("/")
+
+
+def text(x):
+    return x + len(re.findall("a", "aab"))
+
+
+def define(x):
+    class A:
+        a = 1
+
+    return x + A.a
+
+
+@pytest.mark.parametrize("f", [crc, sha, exists, text, define, lambda x: x + len(globals()) * 0])
+def test_one_graph_has_no_functions_in_c_that_nobody_knows(f):
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="from user code"):
+        torch.compile(f, backend="eager", fullgraph=True)(torch.ones(2))
+    assert torch.equal(torch.compile(f, backend="eager")(torch.ones(2)), f(torch.ones(2)))
+
+
+def test_one_graph_has_functions_of_their_arguments_alone():
+    def f(x):
+        last = collections.deque([1, 2])
+        last.append(3)
+        size = len(last) + len(os.path.join("a", "b")) + math.gcd(4, 6)
+        return x + size + sum(itertools.chain([1], [2])) + torch.cuda.is_available()
+
+    x = torch.ones(2)
+    assert torch.equal(torch.compile(f, backend="eager", fullgraph=True)(x), f(x))

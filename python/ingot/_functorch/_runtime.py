@@ -118,6 +118,11 @@ class _Epilogue:
         return made
 
 
+def _without_bases(outs: list) -> list:
+    """A view of memory that only the graph knows is no view for the caller, who may write it."""
+    return [o.data if isinstance(o, Tensor) and o._is_view() else o for o in outs]
+
+
 # ---- forward and backward ----
 
 
@@ -159,9 +164,7 @@ class _Differentiable:
         keep = outs[self.count : self.count + self.saved]
         numbers = outs[self.count + self.saved :]
         slots = [i for i, o in enumerate(own) if isinstance(o, Tensor)]
-        for i in slots:
-            if own[i]._is_view():  # of memory that only the graph knows: for the caller it is no view
-                own[i] = own[i].data
+        own = _without_bases(own)
         fixed = [own[i] for i in slots if not self.graded[i]]
         made, _ = _C._make_function(
             "CompiledFunctionBackward",
@@ -300,7 +303,7 @@ def compile_flat(
 
         def run(given: list) -> list:
             with ingot.no_grad():
-                return call(list(given))
+                return _without_bases(call(list(given)))
 
     finish = _Epilogue(traced.meta)
 
