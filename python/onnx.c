@@ -161,6 +161,9 @@ static PyObject *builder_emit(PyObject *o, PyObject *args) {
   }
   ig_onnx_node node = {.op_type = ig_onnx_keep(x, op), .nouts = (size_t)outputs};
   if (domain[0]) node.domain = ig_onnx_keep(x, domain);
+  // A symbolic of the TorchScript exporter knows the opset that the model ends at.
+  else if (x->options->torchscript)
+    node.domain = ig_onnx_final_domain(x, op);
   node.nmany = (size_t)PyList_GET_SIZE(inputs);
   const char **in = ig_onnx_push(x, ig_mem_mul(node.nmany + 1, sizeof *in));
   const char **outs = ig_onnx_push(x, ig_mem_mul(node.nouts, sizeof *outs));

@@ -215,6 +215,12 @@ static PyObject *overload_full_name(PyObject *o, PyObject *unused) {
              ? PyUnicode_FromFormat("%s::%s", s->ns, s->name)
              : PyUnicode_FromFormat("%s::%s.%s", s->ns, s->name, s->overload);
 }
+// Does every call of it draw random numbers? Attention, for example, only does so with a dropout.
+static PyObject *overload_draws(PyObject *o, void *unused) {
+  (void)unused;
+  const ig_op *op = op_of(o);
+  return PyBool_FromLong(op->def->random && op->facts & IG_FACT_SEEDED);
+}
 static PyObject *overload_is_view(PyObject *o, void *unused) {
   (void)unused;
   const ig_schema *s = &op_of(o)->schema;
@@ -255,6 +261,7 @@ static PyGetSetDef overload_getset[] = {
     {"namespace", overload_namespace, NULL, NULL, NULL},
     {"tags", overload_tags, NULL, NULL, NULL},
     {"is_view", overload_is_view, NULL, NULL, NULL},
+    {"_draws", overload_draws, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 static PyMethodDef overload_methods[] = {

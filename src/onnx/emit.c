@@ -170,6 +170,12 @@ void ig_onnx_end(ig_onnx *x, size_t mark) {
   ig_proto_close(&x->w, mark);
 }
 
+const char *ig_onnx_final_domain(const ig_onnx *x, const char *op_type) {
+  bool same = ig_onnx_schema_find("", op_type, x->opset) ==
+              ig_onnx_schema_find("", op_type, x->least);
+  return same ? NULL : IG_ONNX_CONVERTED_DOMAIN;
+}
+
 const char *ig_onnx_emit(ig_onnx *x, const ig_onnx_node *n) {
   ig_onnx_node named = *n;
   const char *first = n->nouts ? n->outs[0] : n->out;

@@ -84,4 +84,8 @@ const ig_onnx_types *ig_onnx_param_types(const ig_onnx_schema *s, const ig_onnx_
 
 const char *ig_onnx_elem_name(int64_t elem);  // "float" for 1; NULL: no such element type
 
+// The domain that a node of the default one has while a model is converted: it is already in the
+// form of the opset that the model is converted to.
+#define IG_ONNX_CONVERTED_DOMAIN "ingot.converted"
+
 #endif

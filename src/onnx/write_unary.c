@@ -205,17 +205,28 @@ static void dropout(ig_onnx *x, const ig_onnx_call *call) {
     return;
   }
   ig_dtype d = call->val->dtype;
-  const char *ratio = ig_onnx_number(x, IG_F32, ig_onnx_float_of(x, &call->args[1]));
+  double p = ig_onnx_float_of(x, &call->args[1]);
+  if (x->options->torchscript && x->least < 12) {  // as PyTorch writes it, though it drops nothing
+    ig_onnx_node node = {.op_type = "Dropout",
+                         .domain = ig_onnx_final_domain(x, "Dropout"),
+                         .in = {self_as(x, call, d)},
+                         .attrs = {ig_onnx_float("ratio", p)},
+                         .out = call->out};
+    (void)ig_onnx_emit(x, &node);
+    return;
+  }
+  const char *ratio = ig_onnx_number(x, IG_F32, p);
   const char *yes = ig_onnx_integer(x, IG_BOOL, 1);
   (void)ig_onnx_emit3(x, "Dropout", self_as(x, call, d), ratio, yes, call->out);
 }
 
 // ONNX does not drop everything: p = 1 is written as a product. Before opset 12 Dropout does not
-// drop at all, so the random numbers are written.
+// drop at all; the conversion then writes the random numbers.
 static bool drops_some(int opset, const ig_value *args, size_t n) {
+  (void)opset;
   bool training = n >= 3 && args[2].kind == IG_KIND_BOOL && args[2].b;
   if (!training) return true;
-  return opset >= 12 && args[1].kind == IG_KIND_FLOAT && args[1].f >= 0 && args[1].f < 1;
+  return args[1].kind == IG_KIND_FLOAT && args[1].f >= 0 && args[1].f < 1;
 }
 
 // self, other: in the dtype of the result

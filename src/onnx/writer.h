@@ -207,6 +207,8 @@ static inline const char *ig_onnx_emit3(ig_onnx *x, const char *op, const char *
                                         const char *c, const char *out) {
   return ig_onnx_emit(x, &(ig_onnx_node){.op_type = op, .in = {a, b, c}, .out = out});
 }
+// The domain for a node in the form of the opset that the model ends at; NULL: the default one.
+const char *ig_onnx_final_domain(const ig_onnx *x, const char *op_type);
 // `out` is `in`: an Identity, or with the TorchScript conventions another name for it.
 void ig_onnx_same(ig_onnx *x, const char *in, const char *out);
 // A node whose body follows: close it with ig_onnx_end after its attributes. Used for nodes that

@@ -372,7 +372,10 @@ static void convert_node(ig_cv *v, const ig_om_node *from) {
   v->refused = false;
   convert_graphs_of(v, &n);
   v->node = from;
-  if (*n.domain || n.function)
+  if (strcmp(n.domain, IG_ONNX_CONVERTED_DOMAIN) == 0) {
+    n.domain = "";
+    append(v, &n, NULL);
+  } else if (*n.domain || n.function)
     append(v, &n, NULL);
   else if (is_sound(v, &n))
     ig_cv_node(v, &n, v->source);
@@ -529,11 +532,14 @@ static void inferred_ints(void *user, const char *name, int elem, int ndim, cons
   f->constant = t;
 }
 
-static const ig_om_opset *set_opset(ig_cv *v, const ig_om_opset *at, size_t n) {
+static const ig_om_opset *set_opset(ig_cv *v, const ig_om_opset *at, size_t n, size_t *count) {
   ig_om_opset *opsets = ig_cv_push(v, ig_mem_mul(n, sizeof *opsets));
+  *count = 0;
   for (size_t i = 0; opsets && i < n; i++) {
-    opsets[i] = at[i];
-    if (!*at[i].domain) opsets[i].version = v->target;
+    if (strcmp(at[i].domain, IG_ONNX_CONVERTED_DOMAIN) == 0) continue;
+    ig_om_opset *to = &opsets[(*count)++];
+    *to = at[i];
+    if (!*to->domain) to->version = v->target;
   }
   return opsets;
 }
@@ -549,7 +555,7 @@ static void convert_functions(ig_cv *v, const ig_onnx_model *m) {
     v->facts = ig_map_make(v->c->alloc);
     if (v->source == 0) continue;  // nothing of the default domain
     to[i].body = convert_graph(v, f->body);
-    to[i].opsets = set_opset(v, f->opsets, f->nopsets);
+    to[i].opsets = set_opset(v, f->opsets, f->nopsets, &to[i].nopsets);
   }
   v->fn = NULL;
   v->to.functions = to;
@@ -576,7 +582,7 @@ static ig_status convert(ig_cv *v, const ig_onnx_model *m) {
   note_names(v, m->graph);
   for (size_t i = 0; i < m->nfunctions; i++) note_names(v, m->functions[i].body);
   IG_RETURN_IF_ERR(ig_rd_infer(v->c, m, &(ig_rd_infer_sink){inferred, inferred_ints, v}));
-  v->to.opsets = set_opset(v, m->opsets, m->nopsets);
+  v->to.opsets = set_opset(v, m->opsets, m->nopsets, &v->to.nopsets);
   v->to.graph = convert_graph(v, m->graph);
   convert_functions(v, m);
   v->to.ir_version = ir_version(m, ig_om_opset_version(m->opsets, m->nopsets, ""), v->target);

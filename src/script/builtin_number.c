@@ -14,7 +14,15 @@
 int64_t ig_sb_i64(const ig_sbuiltin_call *k, size_t i) {
   const ig_value *v = &k->in[i];
   if (v->kind == IG_KIND_BOOL) return v->b;
-  return v->i.expr ? ig_int_guard(k->c, v->i) : v->i.value;
+  if (!v->i.expr) return v->i.value;
+  // In the round of a recorded loop, the number of an example is that of the first round only.
+  if (k->c->mode->capture && ig_env_records_choices(k->c) && !v->i.expr->backed) {
+    ig_fail_text(k->c, IG_UNSUPPORTED,
+                 "a number that is known only when the model runs, such as the counter of a loop, "
+                 "selects from a list or decides what is computed; use a tensor instead");
+    return 0;
+  }
+  return ig_int_guard(k->c, v->i);
 }
 
 double ig_sb_f64(ig_ctx *c, ig_value v) {

@@ -8,6 +8,7 @@
 #include "script/builtin.h"
 #include "script/form.h"
 #include "script/ir_edit.h"
+#include "script/passes.h"
 #include "sym/env.h"
 
 // ---- writes
@@ -66,6 +67,30 @@ static writes writes_of(ig_ctx *c, const ig_sframe *f, size_t first, size_t end)
     if (written[k]) w.at[w.n++] = (uint32_t)k;
   }
   return w;
+}
+
+static bool is_read(const ig_sframe *f, size_t first, size_t end, size_t at) {
+  for (size_t k = first; k < end; k++) {
+    const ig_sinsn *i = &f->code->at[k];
+    for (uint32_t m = 0; m < i->n_in; m++) {
+      if (i->in[m] >= 0 && (size_t)i->in[m] == at) return true;
+    }
+  }
+  return false;
+}
+
+// Does the code read memory that it also writes through another tensor? The copies that are written
+// are separate, so such a part cannot be recorded.
+static bool reads_written(const ig_sframe *f, size_t first, size_t end, const writes *w) {
+  for (size_t k = 0; k < f->code->n_registers; k++) {
+    if (f->registers[k].kind != IG_KIND_TENSOR) continue;
+    const ig_tensor *t = f->registers[k].tensor;
+    for (size_t m = 0; m < w->n; m++) {
+      const ig_tensor *written = f->registers[w->at[m]].tensor;
+      if (t != written && t->storage == written->storage && is_read(f, first, end, k)) return true;
+    }
+  }
+  return false;
 }
 
 // Puts `t` wherever the frame has the tensor of a register.
@@ -441,8 +466,37 @@ static const ig_value *loop_round(ig_ctx *c, const ig_value *in, size_t n, size_
   return c->status == IG_OK ? out : NULL;
 }
 
+enum { MAX_ORIGINS = 256 };  // values behind a number that are looked at
+
+// Is a number computed from a tensor, from its sizes for example? Not from one outside the
+// function.
+static bool comes_from_tensor(const ig_svalue *v, int *left) {
+  if (v->type->kind == IG_STYPE_TENSOR) return true;
+  if (v->type->kind == IG_STYPE_LIST) return false;  // as long as it was made
+  if (v->block || !v->node || (*left)-- <= 0) return false;
+  for (size_t k = 0; k < v->node->n_in; k++) {
+    if (comes_from_tensor(v->node->in[k], left)) return true;
+  }
+  return false;
+}
+
+bool ig_srecord_keeps_loop(ig_ctx *c, const ig_sinsn *i, int64_t rounds) {
+  if (!c->mode->capture || !ig_env_records_choices(c)) return false;
+  int left = MAX_ORIGINS;
+  return comes_from_tensor(i->node->in[0], &left) || !ig_sloop_is_short(i->node, rounds);
+}
+
+static bool is_separate(ig_ctx *c, const ig_sframe *f, size_t first, size_t end) {
+  ig_scope s = ig_scope_open(c);
+  writes w = writes_of(c, f, first, end);
+  bool separate = !reads_written(f, first, end, &w);
+  ig_scope_close(c, s);
+  return separate;
+}
+
 bool ig_srecord_takes_loop(ig_ctx *c, const ig_sframe *f, const ig_sinsn *i) {
   if (changes_objects(f->code->unit, i->node->blocks[0])) return false;
+  if (!is_separate(c, f, (size_t)(i - f->code->at) + 1, i->index)) return false;
   for (uint32_t k = 0; k < i->n_out; k++) {
     ig_value at[64];
     size_t n = leaves(c, f->registers[i->out[k]], at, 0, 64);
@@ -454,6 +508,17 @@ bool ig_srecord_takes_loop(ig_ctx *c, const ig_sframe *f, const ig_sinsn *i) {
     }
   }
   return true;
+}
+
+bool ig_srecord_may_decide(ig_ctx *c) {
+  if (c->status == IG_OK && !ig_env_records_choices(c)) return true;
+  ig_fail_text(
+      c, IG_UNSUPPORTED,
+      "the course of a branch or loop depends on dynamic sizes or on data, and it changes a "
+      "list, a dictionary or an object, or writes to memory that it also reads through "
+      "another tensor: it would be right for the sizes of the example only. Keep its "
+      "results in tensors, or make the sizes static");
+  return false;
 }
 
 // Is a tensor also in a register that the loop does not carry?

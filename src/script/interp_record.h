@@ -17,9 +17,15 @@ int ig_srecord_only_branch(const ig_sinsn *i);
 // Both branches become sub-graphs of a cond node, as both may be taken when the program runs. The
 // frame goes on behind them. False after an error.
 bool ig_srecord_branches(ig_srun *r, ig_sframe *f, const ig_sinsn *i, const ig_value *pred);
+// Is a loop recorded although its rounds are known? Where conditions are recorded, sizes are
+// values: only a short loop with a number of rounds that the script states is run round by round.
+bool ig_srecord_keeps_loop(ig_ctx *c, const ig_sinsn *i, int64_t rounds);
 // Can the loop of this test be a while_loop node? It must change nothing but what it carries, which
 // must be tensors and numbers.
 bool ig_srecord_takes_loop(ig_ctx *c, const ig_sframe *f, const ig_sinsn *i);
+// May a branch or loop that cannot be recorded follow the example? Not where conditions are
+// recorded: for other sizes the program would be wrong. False after the error.
+bool ig_srecord_may_decide(ig_ctx *c);
 // Records the loop. The frame goes on behind it. False after an error.
 bool ig_srecord_loop(ig_srun *r, ig_sframe *f, const ig_sinsn *i);
 

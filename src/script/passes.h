@@ -22,6 +22,8 @@ bool ig_sgraph_simplify(ig_sunit *u, ig_sgraph *g);
 bool ig_sgraph_fold_all(ig_sunit *u, ig_sgraph *g);
 // Loops with a small known number of turns become copies of their body.
 bool ig_sgraph_unroll_loops(ig_sgraph *g, bool *changed);
+// Whether a loop of so many turns is one of them: it ends only after all of them, and is small.
+bool ig_sloop_is_short(const ig_snode *n, int64_t turns);
 // Results of conditions and loops in the order of their first use.
 bool ig_sgraph_order_outputs(ig_sgraph *g);
 // Every warning has a number, so that it is shown once.

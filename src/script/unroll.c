@@ -13,13 +13,16 @@ static size_t count_nodes(const ig_sblock *b) {
   return count;
 }
 
-static bool is_short(const ig_snode *n, int64_t *turns) {
+bool ig_sloop_is_short(const ig_snode *n, int64_t turns) {
   bool first = false;
   bool next = false;
   const ig_sblock *body = n->blocks[0];
-  return ig_sbuild_as_int(n->in[0], turns) && *turns >= 0 && *turns < MAX_TURNS &&
-         ig_sbuild_as_bool(n->in[1], &first) && first && ig_sbuild_as_bool(body->out[0], &next) &&
-         next && count_nodes(body) <= MAX_NODES;
+  return turns >= 0 && turns < MAX_TURNS && ig_sbuild_as_bool(n->in[1], &first) && first &&
+         ig_sbuild_as_bool(body->out[0], &next) && next && count_nodes(body) <= MAX_NODES;
+}
+
+static bool is_short(const ig_snode *n, int64_t *turns) {
+  return ig_sbuild_as_int(n->in[0], turns) && ig_sloop_is_short(n, *turns);
 }
 
 static bool unroll(ig_snode *n, int64_t turns) {

@@ -302,3 +302,64 @@ def test_sizes_that_are_data():
     same(proto, Same(), torch.randn(4, 2, 3))
     with pytest.raises(Exception, match="argument 'shape': its elements are not known"):
         write(module(lambda x, s: reshape_from_tensor_shape(x, s)), (torch.zeros(2, 3), torch.tensor([3, 2])))
+
+
+# Nodes in the form of an opset that the writer itself converts to, as symbolics of users give them.
+OLD_FORMS = {
+    "Unsqueeze": (11, lambda g, x: g.op("Unsqueeze", x, axes_i=[0])),
+    "helper": (11, lambda g, x: torch.onnx.symbolic_helper._unsqueeze_helper(g, x, [0])),
+    "Slice": (9, lambda g, x: g.op("Slice", x, axes_i=[1], starts_i=[0], ends_i=[2])),
+    "TopK": (9, lambda g, x: g.op("TopK", x, k_i=2, axis_i=1, outputs=2)[0]),
+    "Pad": (9, lambda g, x: g.op("Pad", x, pads_i=[0, 1, 0, 1], mode_s="constant")),
+    "Clip": (9, lambda g, x: g.op("Clip", x, min_f=0.0, max_f=1.0)),
+    "Upsample": (
+        9,
+        lambda g, x: g.op("Upsample", x, g.op("Constant", value_t=torch.tensor([2.0, 1.0])), mode_s="nearest"),
+    ),
+}
+
+
+@pytest.mark.parametrize("form", OLD_FORMS)
+def test_symbolics_below_the_oldest_opset_of_the_writer(form) -> None:
+    onnxruntime = pytest.importorskip("onnxruntime")
+    opset, symbolic = OLD_FORMS[form]
+
+    class M(torch.nn.Module):
+        def forward(self, x):
+            return torch.cumsum(x, 1).abs()
+
+    sink = io.BytesIO()
+    torch.onnx.register_custom_op_symbolic("aten::cumsum", lambda g, x, dim, dtype: symbolic(g, x), opset)
+    try:
+        torch.onnx.export(M(), (torch.randn(2, 3),), sink, opset_version=opset, dynamo=False, input_names=["x"])
+    finally:
+        torch.onnx.unregister_custom_op_symbolic("aten::cumsum", opset)
+    model = onnx.load_from_string(sink.getvalue())
+    assert [(o.domain, o.version) for o in model.opset_import] == [("", opset)]
+    onnx.checker.check_model(model)
+    session = onnxruntime.InferenceSession(sink.getvalue(), providers=["CPUExecutionProvider"])
+    (got,) = session.run(None, {"x": torch.tensor([[-1.0, -0.5, 0.0], [0.5, 1.0, 1.5]]).numpy()})
+    want = {
+        "Unsqueeze": [[[1.0, 0.5, 0.0], [0.5, 1.0, 1.5]]],
+        "helper": [[[1.0, 0.5, 0.0], [0.5, 1.0, 1.5]]],
+        "Slice": [[1.0, 0.5], [0.5, 1.0]],
+        "TopK": [[0.0, 0.5], [1.5, 1.0]],
+        "Pad": [[0.0, 1.0, 0.5, 0.0, 0.0], [0.0, 0.5, 1.0, 1.5, 0.0]],
+        "Clip": [[0.0, 0.0, 0.0], [0.5, 1.0, 1.0]],
+        "Upsample": [[1.0, 0.5, 0.0], [1.0, 0.5, 0.0], [0.5, 1.0, 1.5], [0.5, 1.0, 1.5]],
+    }[form]
+    assert got.tolist() == want
+
+
+@pytest.mark.parametrize("opset", [7, 9, 11, 12])
+def test_dropout_in_training_is_one_node(opset) -> None:
+    sink = io.BytesIO()
+    training = torch.onnx.TrainingMode.TRAINING
+    torch.onnx.export(
+        torch.nn.Dropout(0.25), (torch.randn(2, 3),), sink, opset_version=opset, training=training, dynamo=False
+    )
+    model = onnx.load_from_string(sink.getvalue())
+    onnx.checker.check_model(model)
+    (node,) = [node for node in model.graph.node if node.op_type != "Constant"]
+    assert node.op_type == "Dropout"
+    assert opset >= 12 or node.attribute[0].f == 0.25

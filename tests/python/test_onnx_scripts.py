@@ -219,3 +219,100 @@ def test_mismatches_are_searched() -> None:
     leaves = wrong.all_mismatch_leaf_graph_info()
     assert [leaf.essential_node_kinds() for leaf in leaves] == [{"aten::cumsum"}]
     assert wrong.find_partition(leaves[0].id) is leaves[0]
+
+
+class SumOfSlices(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        out = x[0].clone()
+        for i in range(x.size(1)):
+            out += torch.sum(x[0:i], dim=0)
+        return out
+
+
+class LongLoop(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        for i in range(100):
+            x = x + i
+        return x
+
+
+class WhileBelow(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        i = 0
+        while i < 3:
+            x = x * 2
+            i += 1
+        return x
+
+
+class ShortLoop(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        for i in range(3):
+            x = x + i
+        return x
+
+
+class ViewOfWhatIsRead(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        y = x[0]
+        for i in range(x.size(0)):
+            y += torch.sum(x[0:i], dim=0)
+        return y
+
+
+class Pieces(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        out = x.clone()
+        for piece in x.split(1):
+            out = out + piece
+        return out
+
+
+@pytest.mark.parametrize(
+    "make, loops", [(SumOfSlices, 1), (LongLoop, 1), (WhileBelow, 1), (ShortLoop, 0), (ViewOfWhatIsRead, 0), (Pieces, 0)]
+)
+def test_loops_over_known_sizes(make, loops) -> None:
+    """A loop stays one, whether or not its sizes are dynamic, unless it is short or cannot be recorded."""
+    onnx = pytest.importorskip("onnx")
+    model = torch.jit.script(make())
+    sink = io.BytesIO()
+    torch.onnx.export(model, (torch.randn(3, 4),), sink, dynamo=False, opset_version=11)
+    nodes = [node.op_type for node in onnx.load_from_string(sink.getvalue()).graph.node]
+    assert nodes.count("Loop") == loops
+    compare(exported(model, (torch.randn(3, 4),), None), model, (torch.randn(3, 4),))
+
+
+class Appended(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        rows = []
+        for i in range(x.size(0)):
+            rows.append(x[i] * i)
+        return torch.stack(rows)
+
+
+class Comprehension(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.stack([x[i] + i for i in range(x.size(0))])
+
+
+class AppendedIfLong(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        rows = [x]
+        if x.size(0) > 3:
+            rows.append(x)
+        return torch.cat(rows)
+
+
+class Growing(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        for _ in range(x.size(0)):
+            x = torch.cat([x, x[:1]])
+        return x
+
+
+@pytest.mark.parametrize("make", [Appended, Comprehension, AppendedIfLong, Growing, ViewOfWhatIsRead])
+def test_what_is_right_for_the_example_only_is_refused(make) -> None:
+    model = torch.jit.script(make())
+    with pytest.raises((NotImplementedError, RuntimeError), match="depends on dynamic sizes|be like carried"):
+        exported(model, (torch.randn(3, 4),), {"x0": {0: "rows"}})
+    compare(exported(model, (torch.randn(3, 4),), None), model, (torch.randn(3, 4),))

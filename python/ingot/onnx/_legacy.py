@@ -21,7 +21,7 @@ from ingot.jit import _trace as jit_trace
 from ingot.onnx import _constants, errors
 from ingot.onnx._enums import OperatorExportTypes, TrainingMode
 from ingot.onnx._globals import GLOBALS
-from ingot.onnx._internal import packed, python_op, refusals, registration, scripted, symbolic, traced
+from ingot.onnx._internal import packed, python_op, quantized, refusals, registration, scripted, symbolic, traced
 from ingot.utils import _pytree as pytree
 
 # ---- the model's mode ----
@@ -189,8 +189,10 @@ def _check_axes(graph: traced.Graph, axes: Any, names: Any) -> None:
 
 
 def _check_opset(graph: traced.Graph, opset: Any) -> None:
+    if isinstance(opset, int):
+        return
     node = next((n for n in refusals.calls(graph) if n.kind().startswith("aten::")), None)
-    if isinstance(opset, int) or node is None:
+    if node is None:
         return
     error = _incompatible(
         "_jit_pass_onnx_node_shape_type_inference",
@@ -305,9 +307,13 @@ def _capture_once(model: nn.Module, args: tuple, shapes: Any, choices: bool) -> 
     if choices:
         hook = model.register_forward_pre_hook(lambda *_: ingot._C.record_choices())
         try:
-            return _capture_once(model, args, shapes, False)
+            return _captured(model, args, shapes, True)
         finally:
             hook.remove()
+    return _captured(model, args, shapes, False)
+
+
+def _captured(model: nn.Module, args: tuple, shapes: Any, choices: bool) -> ExportedProgram:
     shapes = _by_parameters(model, shapes)
     # Composite operators stay as they are called, as in a trace; in training the statistics of layers are written.
     level = "inference" if GLOBALS.export_training else "training"
@@ -320,21 +326,30 @@ def _capture_once(model: nn.Module, args: tuple, shapes: Any, choices: bool) -> 
         if not (_is_data_dependent(error) or isinstance(error, NotImplementedError)):
             raise
         try:
-            return ingot_export.draft_export(model, args, {}, dynamic_shapes=shapes)
+            found = ingot_export.draft_export(model, args, {}, dynamic_shapes=shapes)
         except Exception:
             raise error from None
+        if not choices and any(node.target is ingot.ops.higher_order.while_loop for node in found.graph.nodes):
+            raise  # what a draft decides in a loop holds for its first round only
+        return found
 
 
-def capture(model: nn.Module, args: tuple, axes: _Axes) -> ExportedProgram:
+def capture(model: nn.Module, args: tuple, axes: _Axes, scripts: bool) -> ExportedProgram:
     """The program of a model. A named axis stays symbolic; where the model fixes its size, as reshaping to numbers
-    does, the model is captured with that size."""
+    does, the model is captured with that size. scripts: it has scripts, whose loops stay loops."""
     attempts: list[tuple[tuple, Any, bool]] = []
     if axes:
         grown = axes.larger()
         named, free = axes.shapes("dims", grown), axes.shapes("auto", grown)
-        attempts += [(grown, named, True), (grown, free, True), (grown, named, False), (grown, free, False)]
-        attempts += [(args, axes.shapes("auto", args), False)]
-    attempts.append((args, None, False))
+        attempts += [(grown, named, True), (grown, free, True)]
+        if not scripts:
+            attempts += [(grown, named, False), (grown, free, False)]
+        attempts += [(args, axes.shapes("auto", args), scripts)]
+    # The sizes of a script are values: with a dynamic axis it is right for all of them, or it is refused.
+    if not scripts:
+        attempts += [(args, None, False)]
+    elif not axes:
+        attempts += [(args, None, True), (args, None, False)]
     first: Exception | None = None
     for given, shapes, choices in attempts:
         try:
@@ -515,8 +530,12 @@ def build(
     axes = {} if dynamic_axes is None else dynamic_axes
     from ingot.onnx import utils
 
+    part_names: list[str] = []
+    if any(map(quantized.is_quantized, args)) and isinstance(model, nn.Module) and not scripted.is_script(model):
+        model, args, part_names = quantized.taking_parts(model, args)
     model = utils._pre_trace_quant_model(model, args)
     graph = traced.trace(model, args)
+    graph.name_inputs(part_names)
     refusals.warn_of_writes(graph)
     _check_axes(graph, axes, input_names or [])
     if refuse and operator_export_type == OperatorExportTypes.ONNX:
@@ -525,19 +544,20 @@ def build(
     _check_types(graph)
     if scripted.is_script(model):
         scripted.check(model, opset)
-    module = _as_module(model, args)
+    module = quantized.giving_parts(_as_module(model, args), graph.result)
     fed = pytree.tree_map(_as_tensor, args)  # numbers are inputs too
     parameters = [p for p in inspect.signature(module.forward).parameters]
     names = _flat_names(fed, input_names or (), parameters)
     given = _Axes(fed, names, axes)
+    scripts = scripted.has_scripts(model)
     try:
         with jit_trace.captured_as_trace():
-            program = capture(module, fed, given)
+            program = capture(module, fed, given, scripts)
     except Exception:
         if all(a is b for a, b in zip(given.leaves, pytree.tree_leaves(args), strict=True)):
             raise
         with jit_trace.captured_as_trace():
-            program = capture(module, args, _Axes(args, names, axes))  # numbers decide something: as they are
+            program = capture(module, args, _Axes(args, names, axes), scripts)  # numbers decide something: as they are
     inputs = _model_inputs(program)
     weights = sum(spec[0] not in ("USER_INPUT", "TOKEN") for spec in program._program.input_specs)
     _too_many("input", input_names or (), inputs + weights)

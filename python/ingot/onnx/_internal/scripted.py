@@ -11,6 +11,7 @@ from typing import Any
 import ingot
 from ingot import nn
 from ingot.onnx import errors
+from ingot.onnx._internal import quantized
 from ingot.utils import _pytree as pytree
 
 
@@ -19,6 +20,11 @@ def is_script(model: Any) -> bool:
 
     kinds = tuple(getattr(jit, name) for name in ("ScriptModule", "ScriptFunction") if hasattr(jit, name))
     return isinstance(model, kinds)
+
+
+def has_scripts(model: Any) -> bool:
+    """Whether the model is a script or calls one as a child."""
+    return is_script(model) or any(map(is_script, model.modules()))
 
 
 # What a script may compute but a model cannot hold: objects, calls of Python. Dictionaries are fine on the way; a model
@@ -101,7 +107,7 @@ def as_module(script: Any, args: tuple) -> nn.Module:
     examples = pytree.tree_leaves(args)
 
     def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return fn(*_as_given(args, examples), **kwargs)
+        return quantized.parts_of(fn(*_as_given(args, examples), **kwargs))
 
     own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     forward.__signature__ = inspect.Signature([own, *_parameters(fn, args)])  # type: ignore[attr-defined]
