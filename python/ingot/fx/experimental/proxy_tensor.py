@@ -158,7 +158,7 @@ def make_fx(
         except _C.GuardOnDataDependentSymNode as error:
             if tracing_mode != "real":
                 raise
-            raise _refuse_data("aten._local_scalar_dense.default") from error
+            raise _refuse_data(_C.ops.aten._local_scalar_dense.default) from error
         except DataDependentOutputException as error:
             if tracing_mode != "real":
                 raise
