@@ -141,7 +141,8 @@ def test_traces_as_make_fx_writes_them():
         return [str(n.target) for n in gm.graph.nodes if n.op == "call_function"]
 
     x = torch.ones(2)
-    assert names(make_fx(lambda x: torch.tensor([1.0, 2.0]) + x)(x)) == ["aten.lift_fresh_copy.default", "aten.add.Tensor"]
+    literal = make_fx(lambda x: torch.tensor([1.0, 2.0]) + x)(x)
+    assert names(literal) == ["aten.lift_fresh_copy.default", "aten.add.Tensor"]
     assert names(make_fx(lambda x: x.detach() + 1)(x)) == ["aten.detach.default"] * 2 + ["aten.add.Tensor"]
     gm = make_fx(lambda d: d["a"] + d["b"][0])({"a": x, "b": [x]})
     assert gm({"a": x, "b": [x]}).tolist() == [2, 2]
