@@ -29,9 +29,12 @@ static PyObject *env_wrap(PyTypeObject *type, ig_sym *sym) {
   return (PyObject *)o;
 }
 
+// ShapeEnv(), or ShapeEnv(other): another object for the same environment.
 static PyObject *env_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-  (void)args;
   (void)kwargs;
+  PyObject *other = PyTuple_GET_SIZE(args) > 0 ? PyTuple_GET_ITEM(args, 0) : NULL;
+  ig_sym *shared = other ? sym_of(other) : NULL;
+  if (other) return shared ? env_wrap(type, shared) : NULL;
   ig_ctx *c = py_ctx();
   ig_sym *sym = ig_sym_create(c);
   if (!sym) return py_raise(c);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fx.h"
+#include "ingot/aten.h"
 #include "op/hop.h"
 #include "py.h"
 
@@ -320,6 +321,37 @@ static bool to_tree(ig_ctx *c, PyObject *o, ig_value *v) {
   return ok;
 }
 
+// A trace below autograd without functionalization: every detach is there twice, once for each
+// layer that makes it, and a literal is not detached.
+typedef struct direct_trace {
+  bool repeating;
+} direct_trace;
+
+static bool is_literal(const ig_value *v) {
+  const ig_node *n = v->tensor->node;
+  return n && n->kind == IG_NODE_CALL && n->callee == IG_CALLEE_OP &&
+         n->op->number == IG_ID_LIFT_FRESH_COPY;
+}
+static bool keep_direct(const ig_op *op, const ig_value *args, void *user) {
+  (void)args;
+  return op->number == IG_ID_DETACH && ((direct_trace *)user)->repeating;
+}
+static bool replace_direct(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs,
+                           void *user) {
+  direct_trace *t = user;
+  if (op->number == IG_ID_DETACH_ && is_literal(&args[0])) {
+    outs[0] = args[0];
+    return true;
+  }
+  if (op->number != IG_ID_DETACH || is_literal(&args[0])) return false;
+  t->repeating = true;
+  ig_value once[IG_MAX_RETURNS];
+  ig_call(c, op, args, once);
+  ig_call(c, op, once, outs);
+  t->repeating = false;
+  return true;
+}
+
 // capture_end_graph(result, composite) -> Graph: `result` is what the graph returns; composite:
 // composite operators are decomposed.
 static PyObject *capture_end_graph(PyObject *module, PyObject *args) {
@@ -342,7 +374,12 @@ static PyObject *capture_end_graph(PyObject *module, PyObject *args) {
   if (st == IG_OK) (void)ig_graph_dce(g);
   if (st == IG_OK && composite) {
     ig_graph *lower = NULL;
-    ig_decompose_args level = {.level = IG_DECOMPOSE_COMPOSITE};
+    direct_trace direct = {false};
+    ig_decompose_args level = {.level = IG_DECOMPOSE_COMPOSITE,
+                               .once = true,
+                               .keep = keep_direct,
+                               .replace = replace_direct,
+                               .user = &direct};
     bool bare = g->last->bare;
     st = ig_graph_decompose(c, g, &level, &lower);
     ig_graph_free(g);

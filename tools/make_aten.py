@@ -4,13 +4,14 @@
 
     tools/make_aten.py OPS_TSV > src/op/aten.tsv
 
-One row per overload: op, schema, facts, backward, lists. Facts are letters: i implicit composite, c Core ATen,
-d decomposed by default, v view, t taken apart whenever a program is traced below autograd, because Python implements it
-there, s draws from a generator, n has no derivative, m is bound in torch._C._nn, p has a method of Tensor that PyTorch
-writes in Python; and what PyTorch's partitioner of joint graphs assumes: r may be computed again in the backward graph,
-w is a view that costs nothing, u is part of a fused kernel but never computed again; o shares the kernel of its out
-form; f is a function of torch. Backward is the number of the operator's function in histories (SumBackward1); empty is 0. Lists names the
-arguments whose length is not the one of the schema: "dim*" may have any number of elements, "stride?" none.
+One row per overload: op, schema, facts, backward, lists. Facts are letters: i implicit composite, c Core ATen, d
+decomposed by default, v view, t taken apart whenever a program is traced below autograd, because Python implements it
+there, s draws from a generator, n has no derivative, m is bound in torch._C._nn, p has a method of Tensor that
+PyTorch writes in Python; and what PyTorch's partitioner of joint graphs assumes: r may be computed again in the
+backward graph, w is a view that costs nothing, u is part of a fused kernel but never computed again; o shares the
+kernel of its out form; f is a function of torch. Backward is the number of the operator's function in histories
+(SumBackward1); empty is 0. Lists names the arguments whose length is not the one of the schema: "dim*" may have any
+number of elements, "stride?" none.
 """
 import csv
 import re

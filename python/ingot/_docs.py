@@ -7,7 +7,9 @@ import inspect
 import re
 from typing import Any
 
-_ARGUMENT = re.compile(r"(?P<type>[A-Za-z]+)(\([a-z!*>| -]+\))?(?P<list>\[\d*\])?(?P<none>\?)? (?P<name>\w+)(=(?P<default>.+))?$")
+_ARGUMENT = re.compile(
+    r"(?P<type>[A-Za-z]+)(\([a-z!*>| -]+\))?(?P<list>\[\d*\])?(?P<none>\?)? (?P<name>\w+)(=(?P<default>.+))?$"
+)
 _KINDS = {"Tensor": "Tensor", "Scalar": "Number", "SymInt": "int", "str": "str", "ScalarType": "dtype",
           "Layout": "layout", "Device": "device", "MemoryFormat": "memory_format", "Generator": "Generator",
           "int": "int", "float": "float", "bool": "bool", "complex": "complex"}  # fmt: skip
@@ -78,7 +80,7 @@ def result(schema: str) -> str:
 
 
 def signature(schemas: list[Any]) -> inspect.Signature:
-    """Of the overload that is tried first; defaults may follow in any order, so keywords come where Python needs them."""
+    """Of the overload that is tried first. Python wants no argument without a default behind one that has it."""
     first = str(schemas[0])
     parameters = arguments(first)
     optional = False

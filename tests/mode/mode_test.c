@@ -68,6 +68,7 @@ static void test_every_field(void **state) {
   ig_mode_change all = {.set = (1u << IG_MODE_COUNT) - 1};
   all.to = (ig_modes){.capture = (void *)&something,
                       .rewrite = (void *)&something,
+                      .intercept = (void *)&something,
                       .sym = (void *)&something,
                       .ambient = (void *)&something,
                       .renewal = (void *)&something,
@@ -81,6 +82,7 @@ static void test_every_field(void **state) {
                       .autocasts = true,
                       .fake = true,
                       .no_grad = true,
+                      .unseen = true,
                       .inference = true};
   ig_mode_scope s = ig_mode_push(c, &all);
 #define X(name, type, field)                                                  \

@@ -36,7 +36,7 @@ def test_structures():
     pair = (torch.ones(2), torch.ones(2))
     gm = make_fx(g)(pair, 3)
     assert [n.name for n in gm.graph.nodes if n.op == "placeholder"] == ["pair_1", "pair_2", "k_1"]
-    out = gm(pair[0], pair[1], 3)
+    out = gm(pair, 3)
     assert out["a"][0].tolist() == [4, 4] and out["b"].tolist() == [1, 2]
 
 
@@ -134,3 +134,33 @@ def test_custom_objects():
     assert obj.top() == 5
     with pytest.raises(AttributeError, match="not registered"):
         torch.classes.nothing.There  # noqa: B018
+
+
+def test_traces_as_make_fx_writes_them():
+    def names(gm):
+        return [str(n.target) for n in gm.graph.nodes if n.op == "call_function"]
+
+    x = torch.ones(2)
+    literal = make_fx(lambda x: torch.tensor([1.0, 2.0]) + x)(x)
+    assert names(literal) == ["aten.lift_fresh_copy.default", "aten.add.Tensor"]
+    assert names(make_fx(lambda x: x.detach() + 1)(x)) == ["aten.detach.default"] * 2 + ["aten.add.Tensor"]
+    gm = make_fx(lambda d: d["a"] + d["b"][0])({"a": x, "b": [x]})
+    assert gm({"a": x, "b": [x]}).tolist() == [2, 2]
+    assert [sorted(n.meta.keys() & {"val", "tensor_meta", "stack_trace"}) for n in gm.graph.nodes][-2] == [
+        "tensor_meta", "val",
+    ]  # fmt: skip
+    assert [n.name for n in make_fx(torch.sin)(x).graph.nodes][0] == "arg0_1"
+
+
+@pytest.mark.parametrize("read", [lambda x: x.sum().item(), lambda x: torch.allclose(x, x)])
+def test_reads_of_real_tensors_are_refused(read):
+    with pytest.raises(RuntimeError, match="trying to get value out of a tracing tensor"):
+        make_fx(read)(torch.ones(2))
+
+
+def test_guards_of_a_trace():
+    from ingot.fx.experimental.symbolic_shapes import eval_guards
+
+    gm = make_fx(lambda a: a * 2 if a.shape[0] > 2 else a, tracing_mode="symbolic")(torch.ones(3, 4))
+    assert eval_guards(gm, torch.ones(5, 4)) and not eval_guards(gm, torch.ones(2, 4))
+    assert "s0 > 2" in gm.shape_env.format_guards()

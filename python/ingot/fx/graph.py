@@ -109,11 +109,16 @@ class _PyTreeCodeGen(CodeGen):
     def __init__(self, pytree_info: _PyTreeInfo) -> None:
         self.pytree_info = pytree_info
 
+    def _has_keywords(self) -> bool:
+        """Whether the specification is that of (args, kwargs), not of the arguments alone."""
+        spec = self.pytree_info.in_spec
+        both = spec.type is tuple and spec.num_children == 2
+        return both and spec.children_specs[0].type is tuple and spec.children_specs[1].type is dict
+
     def _tree(self) -> tuple[tuple[str, ...] | None, int, tuple[str, ...]]:
         names = [n for n in self.pytree_info.orig_args if n != "self"]
         spec = self.pytree_info.in_spec
-        both = spec.type is tuple and spec.num_children == 2
-        if both and spec.children_specs[0].type is tuple and spec.children_specs[1].type is dict:
+        if self._has_keywords():
             npos = spec.children_specs[0].num_children
             return tuple(names), npos, tuple(map(str, spec.children_specs[1].context))
         return tuple(names), len(names), ()

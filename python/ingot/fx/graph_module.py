@@ -145,8 +145,9 @@ class GraphModule(nn.Module):
         given = list(args[:npos])
         rest = dict(zip(keys, args[npos:], strict=False)) | kwargs
         given += [rest.pop(n) for n in names[len(given) : npos] if n in rest]
-        spec = self._graph._codegen.pytree_info.in_spec
-        tree = (tuple(given), {k: rest[k] for k in keys if k in rest}) if keys or spec.num_children == 2 else given
+        codegen = self._graph._codegen
+        spec = codegen.pytree_info.in_spec
+        tree = (tuple(given), {k: rest[k] for k in keys if k in rest}) if codegen._has_keywords() else given
         from ingot.fx._pytree import tree_flatten_spec
 
         return tree_flatten_spec(tree, spec)

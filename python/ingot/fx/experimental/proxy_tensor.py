@@ -10,6 +10,8 @@ from typing import Any
 
 from ingot import _C, fx, nn
 from ingot._C import Tensor
+from ingot._subclasses.fake_tensor import DataDependentOutputException
+from ingot.fx.experimental.symbolic_shapes import ShapeEnv
 from ingot.utils import _pytree as pytree
 
 __all__ = ["is_sym_node", "make_fx"]
@@ -19,16 +21,9 @@ _PLAIN = (int, float, bool, str, type(None))
 
 def _names(f: Callable, args: tuple) -> list[str]:
     """One name per leaf: x_1, x_2 for the leaves of x."""
-    try:
-        written = not isinstance(f, nn.Module) and hasattr(inspect.unwrap(f), "__code__")
-        parameters = list(inspect.signature(f).parameters.values()) if written else []
-    except (TypeError, ValueError):
-        parameters = []
-    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        parameters = []
+    arguments = _argument_names(f, args)
     names: list[str] = []
-    for i, arg in enumerate(args):
-        name = parameters[i].name if i < len(parameters) else f"arg{i}"
+    for name, arg in zip(arguments, args, strict=True):
         count = len(pytree.tree_leaves(arg))
         first = sum(n.rpartition("_")[0] == name for n in names)
         names.extend(f"{name}_{first + k + 1}" for k in range(count))
@@ -49,6 +44,56 @@ def _attributes(graph: Any) -> dict[str, Any]:
     """Constants that the graph reads, by name."""
     values = {n.target: n._attr() for n in graph.nodes if n.op == "get_attr"}
     return {name: value for name, value in values.items() if isinstance(value, Tensor)}
+
+
+def _refuse_data(target: Any) -> RuntimeError:
+    return RuntimeError(
+        f"It appears that you're trying to get value out of a tracing tensor with {target} - erroring out! It's likely "
+        "that this is caused by data-dependent control flow or similar.  It may be possible to trace this with dynamic "
+        "shapes; try setting tracing_mode='symbolic' in your make_fx call."
+    )
+
+
+def _check_reads(graph: Any) -> None:
+    """With real tensors, a number that is read from data would be lost."""
+    for node in graph.nodes:
+        schema = getattr(node.target, "_schema", None) if node.op == "call_function" else None
+        returns = [str(r.type) for r in schema.returns] if schema is not None else []
+        if returns in (["Scalar"], ["bool"], ["number"]) and any(isinstance(a, fx.Node) for a in node.args):
+            raise _refuse_data(node.target)
+
+
+def _describe(graph: Any) -> None:
+    """Metadata as make_fx gives it."""
+    from ingot.fx.passes.shape_prop import _extract_tensor_metadata
+
+    for node in graph.nodes:
+        value = node.meta.get("val")
+        if isinstance(value, Tensor):
+            known = not any(map(is_sym_node, value.shape))
+            node.meta["tensor_meta"] = _extract_tensor_metadata(value, include_contiguity=known)
+        node.meta.pop("stack_trace", None)
+
+
+def _take_trees(f: Callable, args: tuple, graph: Any) -> None:
+    """Arguments that are trees: the function of the graph takes and returns trees too."""
+    from ingot.fx.graph import _PyTreeCodeGen, _PyTreeInfo
+
+    spec = pytree.tree_structure(args)
+    if all(child.is_leaf() for child in spec.children_specs):
+        return
+    output = graph.output_node()
+    flat, out_spec = pytree.tree_flatten(output.args[0])
+    output.args = (flat,)
+    graph.set_codegen(_PyTreeCodeGen(_PyTreeInfo(_argument_names(f, args), spec, out_spec)))
+
+
+def _argument_names(f: Callable, args: tuple) -> list[str]:
+    written = not isinstance(f, nn.Module) and hasattr(inspect.unwrap(f), "__code__")
+    parameters = list(inspect.signature(f).parameters.values()) if written else []
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        parameters = []
+    return [parameters[i].name if i < len(parameters) else f"arg{i}" for i in range(len(args))]
 
 
 def _capture(f: Callable, args: tuple, mode: str, composite: bool) -> Any:
@@ -113,20 +158,24 @@ def make_fx(
         except _C.GuardOnDataDependentSymNode as error:
             if tracing_mode != "real":
                 raise
-            raise RuntimeError(
-                "It appears that you're trying to get value out of a tracing tensor with "
-                "aten._local_scalar_dense.default - erroring out! It's likely that this is caused by data-dependent "
-                "control flow or similar.  It may be possible to trace this with dynamic shapes; try setting "
-                "tracing_mode='symbolic' in your make_fx call."
-            ) from error
+            raise _refuse_data(_C.ops.aten._local_scalar_dense.default) from error
+        except DataDependentOutputException as error:
+            if tracing_mode != "real":
+                raise
+            raise _refuse_data(error) from error
+        if tracing_mode == "real" and _error_on_data_dependent_ops:
+            _check_reads(graph)
         if decomposition_table:
             bare = graph.output_node()._bare
             graph = _C.decompose_graph(graph, dict(decomposition_table))
             output = graph.output_node()
             if bare and not output._bare:
                 output.args = (output.args[0][0],)
+        _describe(graph)
+        env = next((e for e in (_env(n) for n in graph.nodes) if e is not None), None)
+        _take_trees(f, args, graph)
         made = fx.GraphModule(_attributes(graph), graph, getattr(f, "__name__", type(f).__name__))
-        made.shape_env = next((e for e in (_env(n) for n in graph.nodes) if e is not None), None)
+        made.shape_env = None if env is None else ShapeEnv._of(env)
         return made
 
     return wrapped

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import operator
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -248,6 +249,13 @@ def bind_symbols(gm: Any, *args: Any) -> dict[Any, int]:
     return found
 
 
+# The functions that expressions are printed with.
+_FUNCTIONS = {
+    "Eq": operator.eq, "Ne": operator.ne, "Mod": operator.mod, "PythonMod": operator.mod, "Max": max, "Min": min,
+    "And": lambda *a: all(a), "Or": lambda *a: any(a), "Not": operator.not_, "ToFloat": float,
+}  # fmt: skip
+
+
 def eval_guards(gm: Any, *args: Any, ignore_static: bool = True) -> bool:
     """Whether these inputs have the sizes that the graph was traced for: equal where it has one symbol, the numbers
     that it has where it has none."""
@@ -263,7 +271,10 @@ def eval_guards(gm: Any, *args: Any, ignore_static: bool = True) -> bool:
                     return False
             elif eval(str(size.node.expr), {"__builtins__": {}}, dict(bound)) != actual:  # noqa: S307 (our own text)
                 return False
-    return True
+    env = getattr(gm, "shape_env", None)
+    guards = env._guards() if env is not None else []
+    return all(bool(eval(str(e), {"__builtins__": {}, **_FUNCTIONS}, dict(bound)))  # noqa: S307 (our own text)
+               for e in guards if all(str(s) in bound for s in e.free_symbols))  # fmt: skip
 
 
 class ShapeGuard(NamedTuple):
@@ -284,11 +295,12 @@ class RuntimeAssert(NamedTuple):
 class ShapeEnv(_C.ShapeEnv):
     """Symbols of one or several programs, and what is known about them."""
 
-    def __new__(cls, **options: Any) -> ShapeEnv:
-        return super().__new__(cls)
+    def __new__(cls, same: Any = None, **options: Any) -> ShapeEnv:
+        return super().__new__(cls) if same is None else super().__new__(cls, same)
 
     def __init__(
         self,
+        same: Any = None,
         *,
         tracked_fakes: list[Any] | None = None,
         specialize_zero_one: bool = True,
@@ -306,8 +318,9 @@ class ShapeEnv(_C.ShapeEnv):
         self.var_to_sources: dict[Any, list[Any]] = {}
 
     @staticmethod
-    def _of(env: Any) -> Any:
-        return env
+    def _of(env: Any) -> ShapeEnv:
+        """An environment of the engine with the methods of this class."""
+        return env if isinstance(env, ShapeEnv) else ShapeEnv(env)
 
     # ---- symbols
 
