@@ -79,10 +79,14 @@ static const char *put_values(ig_onnx *x, const ig_onnx_call *call, const ig_onn
     for (int i = first + in->ndim; i < total; i++) perm[n++] = i;
     values = ig_onnx_permuted(x, values, perm, n);
   }
-  if (fits(call, in, t)) return values;
+  if (fits(call, in, t)) {  // otherwise: their sizes, two parts of them, and the values expanded
+    ig_onnx_count_values(x, rest > 0 ? 12 : 6);
+    return values;
+  }
   const char *shape = NULL;
   if (in->n == 1) {
     shape = ig_onnx_emit1(x, "Shape", in->names[0], NULL);
+    ig_onnx_count_values(x, 4);
   } else {
     const char *start = ig_onnx_vector(x, (int64_t[]){0}, 1);
     const char *minus = ig_onnx_vector(x, (int64_t[]){-1}, 1);
