@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Microseconds of the f32 forward convolution on planes, at 1 and 2 threads: the shapes of the
-// kernel table, and every convolution of ResNet-50, MobileNetV2, a small UNet and ViT's stem.
+// Microseconds of the f32 forward convolution on planes and as a prepared layer over blocks of
+// channels, at 1 and 2 threads: the shapes of the kernel table, and every convolution of ResNet-50,
+// MobileNetV2, a small UNet and ViT's stem. GFLOP/s are those of direct sums, whatever the method.
 //   conv_bench [--json] [name]   only the shapes of one model
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
@@ -10,6 +11,7 @@
 
 #include "base/threads.h"
 #include "kernels/conv.h"
+#include "kernels/layer.h"
 
 typedef struct row {
   const char *model;
@@ -118,13 +120,25 @@ static float *fill(int64_t n) {
   return p;
 }
 
+typedef struct work {
+  const ig_conv *c;
+  const ig_layer *l;  // NULL: on planes
+  const float *x;
+  const float *w;
+  const float *b;
+  float *y;
+} work;
+
 // Best of many runs: the machine may be busy.
-static double measure(const ig_conv *c, const float *x, const float *w, const float *b, float *y) {
+static double measure(const work *k) {
   double best = 1e30;
   double spent = 0.0;
   for (int i = 0; i < 5 || (spent < 60e3 && i < 500); i++) {
     double t = now();
-    ig_conv_forward(c, x, w, b, y);
+    if (k->l)
+      (void)ig_layer_run(k->l, k->c, &(ig_layer_io){.x = k->x, .y = k->y});
+    else
+      ig_conv_forward(k->c, k->x, k->w, k->b, k->y);
     t = now() - t;
     spent += t;
     if (t < best) best = t;
@@ -144,24 +158,35 @@ static void run(const row *r, bool json) {
   }
   ig_conv_set_out(&c, NULL);
   int64_t weights = (int64_t)r->cout * (r->cin / r->groups) * r->kernel * r->kernel;
-  float *x = fill((int64_t)r->cin * r->size * r->size);
+  float *x = fill((int64_t)ig_layer_floats(1, r->cin, (int64_t)r->size * r->size));
   float *w = fill(weights);
   float *b = fill(r->cout);
-  float *y = fill(c.cout * c.out[1] * c.out[2]);
+  float *y = fill((int64_t)ig_layer_floats(1, r->cout, c.out[1] * c.out[2]));
+  ig_layer *l = w && b ? ig_layer_create(&c, w, b, &(ig_layer_options){.rtol = 1e-4}) : NULL;
   double us[2] = {0.0, 0.0};
+  double prepared[2] = {0.0, 0.0};
   for (int t = 0; x && w && b && y && t < 2; t++) {
     ig_threads_set(t + 1);
-    us[t] = measure(&c, x, w, b, y);
+    us[t] = measure(&(work){&c, NULL, x, w, b, y});
+    if (l) prepared[t] = measure(&(work){&c, l, x, w, b, y});
   }
-  double work =
+  static const char *const methods[] = {"none",   "product", "stem",  "depth",
+                                        "F(2x2)", "F(4x4)",  "F(6x6)"};
+  double flops =
       2.0 * (double)weights * (double)(r->transposed ? c.in[1] * c.in[2] : c.out[1] * c.out[2]);
   const char *form =
       json ? "{\"model\": \"%s\", \"cin\": %d, \"size\": %d, \"cout\": %d, \"kernel\": %d, "
-             "\"stride\": %d, \"groups\": %d, \"us1\": %.1f, \"us2\": %.1f, \"gflops1\": %.1f}\n"
-           : "%-13s %4d x%3d -> %4d  k%d s%d g%-4d %9.1f us %9.1f us  %6.1f GFLOP/s\n";
+             "\"stride\": %d, \"groups\": %d, \"us1\": %.1f, \"us2\": %.1f, \"gflops1\": %.1f, "
+             "\"layer\": \"%s\", \"layer_us1\": %.1f, \"layer_us2\": %.1f, \"layer_gflops1\": "
+             "%.1f}\n"
+           : "%-13s %4d x%3d -> %4d  k%d s%d g%-4d %9.1f us %9.1f us  %6.1f GFLOP/s  %-7s %9.1f us "
+             "%9.1f us  %6.1f GFLOP/s\n";
   printf(form, r->model, r->cin, r->size, r->cout, r->kernel, r->stride, r->groups, us[0], us[1],
-         us[0] > 0.0 ? work / us[0] * 1e-3 : 0.0);
+         us[0] > 0.0 ? flops / us[0] * 1e-3 : 0.0,
+         methods[l ? ig_layer_method_of(l) : IG_LAYER_NONE], prepared[0], prepared[1],
+         prepared[0] > 0.0 ? flops / prepared[0] * 1e-3 : 0.0);
   (void)fflush(stdout);
+  ig_layer_free(l);
   free(x);
   free(w);
   free(b);

@@ -27,7 +27,10 @@ static PyObject *capture_begin(PyObject *module, PyObject *args, PyObject *kwarg
   ig_ctx *c = py_ctx();
   if (!py_settle_all(c)) return NULL;
   if (ig_capture_begin_in(c, sym ? sym : c->mode->ambient) != IG_OK) return py_raise(c);
-  if (aot) c->mode->capture->release = IG_RELEASE_2_5;
+  if (aot) {
+    c->mode->capture->release = IG_RELEASE_2_5;
+    c->mode->capture->keeps_draws = true;
+  }
   if (py_trace_begin(c, false, aot != 0)) Py_RETURN_NONE;
   ig_capture_abort(c);
   return NULL;

@@ -43,7 +43,8 @@ PyObject *py_tensor_item(ig_ctx *c, ig_tensor *t) {
     return NULL;
   }
   if (!py_read(c, t)) return NULL;
-  if (!ig_is_fake(t) && !t->quantizer) return element_at(ig_tensor_data(t), t->dtype);
+  bool seen = c->mode->intercept || t->intercept;
+  if (!seen && !ig_is_fake(t) && !t->quantizer) return element_at(ig_tensor_data(t), t->dtype);
   ig_value outs[IG_MAX_RETURNS];
   ig_value v = ig_of_tensor(t);
   ig_scope s = ig_scope_open(c);
@@ -133,7 +134,7 @@ PyObject *py_tolist(ig_ctx *c, ig_tensor *t) {
 ig_tensor *py_lift(ig_ctx *c, ig_tensor *t) {
   if (t && c->mode->fake && !c->mode->capture && !ig_is_fake(t))
     return ig_tensor_fake(c, t);  // a fake mode
-  if (!t || !c->mode->capture) return t;
+  if (!t || (!c->mode->capture && !c->mode->intercept)) return t;
   ig_value v = ig_of_tensor(t);
   return py_call_tensor(c, PY_LIFT, &v, 1);
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Environments and fake tensors from Python: ShapeEnv, entering a FakeTensorMode, tensors without
 // elements. The mode of a tensor is determined by the environment of its storage.
+#include "op/record.h"
 #include "op/shape.h"
 #include "py.h"
 #include "sym/env.h"
+#include "symexpr.h"
 
 typedef struct py_env {
   PyObject_HEAD ig_sym *sym;
@@ -76,6 +78,53 @@ static PyObject *env_symbol(PyObject *o, PyObject *args) {
   return out;
 }
 
+// What the environment has recorded: guards, or runtime assertions.
+static PyObject *env_exprs(PyObject *o, bool asserts) {
+  ig_ctx *c = py_ctx();
+  ig_sym *sym = ((py_env *)o)->sym;
+  ig_mode_scope mode = ig_mode_push_sym(c, sym);
+  const ig_env *env = ig_env_get(c);
+  ig_mode_pop(c, &mode);
+  if (!py_ok(c)) return NULL;
+  size_t n = asserts ? env->asserts.n : env->guards.n;
+  PyObject *list = PyList_New((Py_ssize_t)n);
+  for (size_t i = 0; list && i < n; i++) {
+    PyObject *e = py_from_expr(asserts ? env->asserts.at[i].expr : env->guards.at[i].expr, sym);
+    if (!e) Py_CLEAR(list);
+    if (e) PyList_SET_ITEM(list, (Py_ssize_t)i, e);
+  }
+  return list;
+}
+static PyObject *env_guards(PyObject *o, PyObject *unused) {
+  (void)unused;
+  return env_exprs(o, false);
+}
+static PyObject *env_asserts(PyObject *o, PyObject *unused) {
+  (void)unused;
+  return env_exprs(o, true);
+}
+
+// _range(SymInt) -> (lowest, highest), None: no bound
+static PyObject *env_range(PyObject *o, PyObject *number) {
+  if (!Py_IS_TYPE(number, &py_symint_type)) {
+    PyErr_Format(PyExc_TypeError, "expected a SymInt, not %s", py_type_name(number));
+    return NULL;
+  }
+  ig_ctx *c = py_ctx();
+  ig_mode_scope mode = ig_mode_push_sym(c, ((py_env *)o)->sym);
+  ig_range r = ig_vrange_narrow(ig_expr_range(c, ig_value_expr(&((py_sym *)number)->v)));
+  ig_mode_pop(c, &mode);
+  if (!py_ok(c)) return NULL;
+  PyObject *lo = r.lo == INT64_MIN ? Py_NewRef(Py_None) : PyLong_FromLongLong(r.lo);
+  PyObject *hi = r.hi == INT64_MAX ? Py_NewRef(Py_None) : PyLong_FromLongLong(r.hi);
+  return Py_BuildValue("NN", lo, hi);
+}
+
+static PyObject *env_number(PyObject *o, PyObject *expr) {
+  (void)o;
+  return py_number_of_expr(expr);
+}
+
 static PyGetSetDef env_getset[] = {
     {"_key", env_key, NULL, "The same number for every object of one environment.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
@@ -83,6 +132,10 @@ static PyGetSetDef env_getset[] = {
 static PyMethodDef env_methods[] = {
     {"create_unbacked_symint", env_unbacked, METH_NOARGS, NULL},
     {"_new_symbol", env_symbol, METH_VARARGS, NULL},
+    {"_guards", env_guards, METH_NOARGS, NULL},
+    {"_asserts", env_asserts, METH_NOARGS, NULL},
+    {"_range", env_range, METH_O, NULL},
+    {"_number", env_number, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 static PyTypeObject env_type = {

@@ -23,7 +23,7 @@ static size_t count_given(const ig_schema *s, const ig_value *args) {
   return n;
 }
 
-static PyObject *positional(ig_ctx *c, const ig_schema *s, const ig_value *args) {
+PyObject *py_positional(ig_ctx *c, const ig_schema *s, const ig_value *args) {
   size_t n = count_given(s, args);
   PyObject *tuple = PyTuple_New((Py_ssize_t)n);
   for (size_t i = 0; tuple && i < n; i++) {
@@ -34,7 +34,7 @@ static PyObject *positional(ig_ctx *c, const ig_schema *s, const ig_value *args)
   return tuple;
 }
 
-static PyObject *keywords(ig_ctx *c, const ig_schema *s, const ig_value *args) {
+PyObject *py_keywords(ig_ctx *c, const ig_schema *s, const ig_value *args) {
   PyObject *dict = PyDict_New();
   for (size_t i = s->npos; dict && i < s->nargs; i++) {
     if (ig_arg_is_default(&s->args[i], &args[i])) continue;
@@ -67,7 +67,7 @@ static bool take_result(ig_ctx *c, const ig_op *op, size_t i, PyObject *o, ig_va
   return taken == IG_MATCH_TAKEN && lend(c, out);
 }
 
-static bool take_results(ig_ctx *c, const ig_op *op, PyObject *answer, ig_value *outs) {
+bool py_take_results(ig_ctx *c, const ig_op *op, PyObject *answer, ig_value *outs) {
   size_t n = op->schema.nrets;
   if (n == 0) return true;
   if (n == 1) return take_result(c, op, 0, answer, &outs[0]);
@@ -90,10 +90,10 @@ static bool take_results(ig_ctx *c, const ig_op *op, PyObject *answer, ig_value 
 static void call_python(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs,
                         void *user) {
   PyGILState_STATE state = PyGILState_Ensure();
-  PyObject *pos = positional(c, &op->schema, args);
-  PyObject *kw = pos ? keywords(c, &op->schema, args) : NULL;
+  PyObject *pos = py_positional(c, &op->schema, args);
+  PyObject *kw = pos ? py_keywords(c, &op->schema, args) : NULL;
   PyObject *answer = kw ? PyObject_Call(user, pos, kw) : NULL;
-  bool ok = answer && take_results(c, op, answer, outs);
+  bool ok = answer && py_take_results(c, op, answer, outs);
   if (!ok && c->status == IG_OK) py_host_failed(c);
   Py_XDECREF(answer);
   Py_XDECREF(kw);

@@ -2,6 +2,7 @@
 // Limits of this thread's context as Python numbers, by the names of ig_limits' fields.
 #include <string.h>
 
+#include "base/budget.h"
 #include "ingot/limits.h"
 #include "py.h"
 
@@ -75,9 +76,21 @@ static PyObject *memory_in_use(PyObject *module, PyObject *unused) {
   return PyLong_FromUnsignedLongLong(ig_ctx_memory(py_ctx()));
 }
 
+// _spend(work): charges work of Python code to this thread's limits; handles pending signals.
+static PyObject *spend(PyObject *module, PyObject *given) {
+  (void)module;
+  unsigned long long work = PyLong_AsUnsignedLongLong(given);
+  if (PyErr_Occurred()) return NULL;
+  ig_ctx *c = py_ctx();
+  if (!ig_spend(c, work)) return py_raise(c);
+  if (PyErr_CheckSignals() != 0) return NULL;
+  Py_RETURN_NONE;
+}
+
 PyMethodDef py_limits_functions[] = {
     {"_set_limits", set_limits, METH_O, NULL},
     {"_get_limits", get_limits, METH_NOARGS, NULL},
     {"_memory_in_use", memory_in_use, METH_NOARGS, NULL},
+    {"_spend", spend, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -77,10 +77,15 @@ static PyObject *numel(PyObject *o, PyObject *unused) {
   const ig_tensor *t = self_of(o);
   if (py_tracing(c)) return py_traced_numel(c, (ig_tensor *)t);
   ig_int n = ig_const(1);
+  // Sizes of a fake tensor outside of its mode belong to its own environment.
+  ig_mode_scope mode = ig_mode_push_sym(c, c->mode->sym ? c->mode->sym : ig_tensor_sym(t));
   for (int d = 0; d < t->ndim; d++) n = ig_int_mul(c, n, ig_sizes(t)[d]);
-  if (!py_ok(c)) return NULL;
+  PyObject *plain = py_ok(c) ? py_from_int(n) : NULL;
+  ig_mode_pop(c, &mode);
+  if (!plain) return NULL;
   if (n.expr) py_trace_name(c, "numel", 1);
-  if (!n.expr || !c->mode->capture) return py_from_int(n);
+  if (!n.expr || !c->mode->capture) return plain;
+  Py_DECREF(plain);
   // A capture shows how it came about: size by size.
   PyObject *out = py_from_int(ig_sizes(t)[0]);
   for (int d = 1; out && d < t->ndim; d++) {

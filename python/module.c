@@ -380,7 +380,7 @@ static int add_all(PyObject *m) {
     if (PyModule_AddFunctions(m, lists[i]) != 0) return -1;
   }
   return py_add_calls(m) || py_add_dtypes(m) || py_add_native(m) || py_add_syms(m) ||
-         py_add_tensor(m) || py_add_overrides(m) || py_add_numpy(m) || py_add_random(m) ||
+         py_add_tensor(m) || py_add_overrides(m) || py_add_dispatch(m) || py_add_numpy(m) || py_add_random(m) ||
          py_add_storage(m) || py_add_schema(m) || py_add_nodes(m) || py_add_conversions() ||
          py_add_graph(m) || py_add_passes(m) || py_add_onnx(m) || py_add_onnx_models(m) ||
          py_add_fx(m) || py_add_namespaces(m) || py_add_fakes(m) || py_add_ops(m) ||

@@ -80,7 +80,38 @@ static PyObject *method_qualname(PyObject *o, void *unused) {
   return PyUnicode_FromFormat("Tensor.%U", ((py_op *)o)->name);
 }
 
+// Functions of ingot._docs, which is imported when somebody asks.
+static PyObject *op_document(PyObject *o, void *unused) {
+  (void)unused;
+  PyObject *docs = PyImport_ImportModule("ingot._docs");
+  PyObject *schemas = docs ? op_schemas(o, NULL) : NULL;
+  PyObject *out = schemas ? PyObject_CallMethod(docs, "document", "OOz", ((py_op *)o)->name,
+                                                schemas, op_of(o)->def->samples)
+                          : NULL;
+  Py_XDECREF(docs);
+  Py_XDECREF(schemas);
+  return out;
+}
+static PyObject *op_signature(PyObject *o, void *unused) {
+  (void)unused;
+  PyObject *docs = PyImport_ImportModule("ingot._docs");
+  PyObject *schemas = docs ? op_schemas(o, NULL) : NULL;
+  PyObject *out = schemas ? PyObject_CallMethod(docs, "signature", "O", schemas) : NULL;
+  Py_XDECREF(docs);
+  Py_XDECREF(schemas);
+  return out;
+}
+// A function of a class is itself, bound to nothing. It has this slot so that inspect and help()
+// know it as a routine.
+static PyObject *function_bind(PyObject *op, PyObject *self, PyObject *type) {
+  (void)self;
+  (void)type;
+  return Py_NewRef(op);
+}
+
 static PyGetSetDef function_getset[] = {
+    {"__doc__", op_document, NULL, NULL, NULL},
+    {"__signature__", op_signature, NULL, NULL, NULL},
     {"__name__", op_name, NULL, NULL, NULL},
     {"__qualname__", op_name, NULL, NULL, NULL},
     {"__module__", op_module, NULL, NULL, NULL},
@@ -89,6 +120,8 @@ static PyGetSetDef function_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 static PyGetSetDef method_getset[] = {
+    {"__doc__", op_document, NULL, NULL, NULL},
+    {"__signature__", op_signature, NULL, NULL, NULL},
     {"__name__", op_name, NULL, NULL, NULL},
     {"__qualname__", method_qualname, NULL, NULL, NULL},
     {"__module__", op_module, NULL, NULL, NULL},
@@ -110,6 +143,7 @@ PyTypeObject py_function_type = {
     OP_TYPE,
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .tp_repr = function_repr,
+    .tp_descr_get = function_bind,
     .tp_getset = function_getset,
     .tp_methods = function_methods,
 };
@@ -181,6 +215,12 @@ static PyObject *overload_full_name(PyObject *o, PyObject *unused) {
              ? PyUnicode_FromFormat("%s::%s", s->ns, s->name)
              : PyUnicode_FromFormat("%s::%s.%s", s->ns, s->name, s->overload);
 }
+// Does every call of it draw random numbers? Attention, for example, only does so with a dropout.
+static PyObject *overload_draws(PyObject *o, void *unused) {
+  (void)unused;
+  const ig_op *op = op_of(o);
+  return PyBool_FromLong(op->def->random && op->facts & IG_FACT_SEEDED);
+}
 static PyObject *overload_is_view(PyObject *o, void *unused) {
   (void)unused;
   const ig_schema *s = &op_of(o)->schema;
@@ -221,6 +261,7 @@ static PyGetSetDef overload_getset[] = {
     {"namespace", overload_namespace, NULL, NULL, NULL},
     {"tags", overload_tags, NULL, NULL, NULL},
     {"is_view", overload_is_view, NULL, NULL, NULL},
+    {"_draws", overload_draws, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 static PyMethodDef overload_methods[] = {
@@ -403,15 +444,14 @@ static PyObject *op_find(PyObject *module, PyObject *args) {
   return NULL;
 }
 
-// _op_names(): all names of namespace aten, each once.
-static PyObject *op_names(PyObject *module, PyObject *unused) {
-  (void)module;
-  (void)unused;
+// The names of namespace aten that have these facts, sorted, each once.
+static PyObject *names_with(unsigned facts) {
   ig_ctx *c = py_ctx();
   PyObject *set = PySet_New(NULL);
   for (size_t i = 0; set && i < ig_op_count(c); i++) {
-    const ig_schema *s = &ig_op_at(c, i)->schema;
-    if (strcmp(s->ns, "aten") != 0) continue;
+    const ig_op *op = ig_op_at(c, i);
+    const ig_schema *s = &op->schema;
+    if (strcmp(s->ns, "aten") != 0 || (op->facts & facts) != facts) continue;
     PyObject *name = PyUnicode_FromString(s->name);
     if (!name || PySet_Add(set, name) != 0) Py_CLEAR(set);
     Py_XDECREF(name);
@@ -422,11 +462,23 @@ static PyObject *op_names(PyObject *module, PyObject *unused) {
   return list;
 }
 
+static PyObject *op_names(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+  return names_with(0);
+}
+static PyObject *function_names(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+  return names_with(IG_FACT_FUNCTION);
+}
+
 static PyMethodDef functions[] = {
     {"op", op_function, METH_O, "The function of an operator's name; AttributeError: none."},
     {"_packet", op_packet, METH_VARARGS, NULL},
     {"_find_op", op_find, METH_VARARGS, NULL},
     {"_op_names", op_names, METH_NOARGS, NULL},
+    {"_function_names", function_names, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

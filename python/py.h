@@ -242,6 +242,16 @@ int py_overridden(PyObject *func, PyObject *const *args, size_t n, PyObject *kwn
                   PyObject **out);
 bool py_has_override(PyObject *o);  // override.c
 int py_add_overrides(PyObject *m);
+
+// __torch_dispatch__: calls below autograd that a mode or an operand answers.  (dispatch.c)
+const ig_intercept *py_dispatch_of(PyTypeObject *type);  // NULL: objects of the class answer none
+int py_add_dispatch(PyObject *m);
+
+// Operators whose implementation is in Python.  (library.c)
+PyObject *py_positional(ig_ctx *c, const ig_schema *s, const ig_value *args);
+PyObject *py_keywords(ig_ctx *c, const ig_schema *s, const ig_value *args);
+// What a Python function returned, as results of the operator; false: exception set.
+bool py_take_results(ig_ctx *c, const ig_op *op, PyObject *answer, ig_value *outs);
 int py_add_calls(PyObject *m);
 
 // Calls of operators that the extension itself makes: by name, through the binder.

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "script/calls.h"
 #include "script/compile.h"
 #include "script/form.h"
 #include "script/freeze.h"
@@ -584,7 +585,24 @@ static PyObject *operator_name(PyObject *unused, PyObject *kind) {
   return !text ? NULL : one ? PyUnicode_FromString(one) : Py_NewRef(kind);
 }
 
+// _calls(graph) -> the nodes that are neither dead nor constant, those of inner blocks too
+static PyObject *calls(PyObject *unused, PyObject *o) {
+  (void)unused;
+  const ig_sgraph *g = py_sgraph_of(o);
+  if (!g) return NULL;
+  ig_scalls found = {0};
+  PyObject *list = ig_sgraph_calls(self_of(o)->unit, g, &found) ? PyList_New(0) : py_raise(g->c);
+  for (size_t i = 0; list && i < found.n; i++) {
+    PyObject *node = py_from_snode(self_of(o), found.at[i]);
+    if (!node || PyList_Append(list, node) != 0) Py_CLEAR(list);
+    Py_XDECREF(node);
+  }
+  ig_vec_free(g->c->alloc, &found);
+  return list;
+}
+
 static PyMethodDef functions[] = {
+    {"_calls", calls, METH_O, NULL},
     {"_operator_name", operator_name, METH_O, NULL},
     {"parse_ir", WITH_KEYWORDS(parse_ir), METH_VARARGS | METH_KEYWORDS, NULL},
     {"_jit_pass_dce", pass_dce, METH_O, NULL},

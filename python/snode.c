@@ -2,6 +2,7 @@
 // torch._C.Node and torch._C.Value: nodes and values of scripts' graphs.
 #include <string.h>
 
+#include "script/calls.h"
 #include "script/form.h"
 #include "script/ir_edit.h"
 #include "script/operator.h"
@@ -292,20 +293,11 @@ static PyObject *must_be_none(PyObject *o, PyObject *unused) {
   bool none = n->n_out == 1 && n->out[0]->type->kind == IG_STYPE_NONE;
   return PyBool_FromLong(none && strcmp(n->kind, "prim::Constant") == 0);
 }
-// Random, unless a constant says that it is not training.
 static PyObject *is_random(PyObject *o, PyObject *unused) {
   (void)unused;
   const ig_snode *n = node_of(o);
-  const ig_soperator *found = n ? ig_soperator_of_node(graph_of(o)->unit, n) : NULL;
-  if (!n || !py_ok(py_ctx())) return NULL;
-  if (!found || !found->op || !ig_op_is_random(found->op)) Py_RETURN_FALSE;
-  for (size_t i = 0; i < n->n_in && i < found->schema->n_params; i++) {
-    const ig_svalue *v = n->in[i];
-    const ig_sattr *a = v->block ? NULL : ig_snode_attr(v->node, "value");
-    bool training = strcmp(found->schema->params[i].name, "train") == 0;
-    if (training && a && a->value.kind == IG_KIND_BOOL && !a->value.b) Py_RETURN_FALSE;
-  }
-  Py_RETURN_TRUE;
+  bool random = n && ig_snode_is_random(graph_of(o)->unit, n);
+  return n && py_ok(py_ctx()) ? PyBool_FromLong(random) : NULL;
 }
 static PyObject *node_repr(PyObject *o) {
   const ig_snode *n = node_of(o);

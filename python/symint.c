@@ -330,8 +330,18 @@ static PyObject *sym_copy(PyObject *o, PyObject *unused) {
   return Py_NewRef(o);
 }
 
+// With what is known by now.
 static PyObject *sym_repr(PyObject *o) {
   const ig_expr *e = ig_value_expr(&((py_sym *)o)->v);
+  ig_sym *sym = ((py_sym *)o)->sym;
+  ig_ctx *c = py_ctx();
+  if (sym && c->status == IG_OK) {
+    ig_mode_scope mode = ig_mode_push_sym(c, sym);
+    const ig_expr *found = ig_env_find(c, e);
+    ig_mode_pop(c, &mode);
+    if (!py_ok(c)) return NULL;
+    e = found ? found : e;
+  }
   ig_str s = ig_str_make(ig_alloc_libc());
   ig_str_expr(&s, e);
   PyObject *text = s.failed ? PyErr_NoMemory() : PyUnicode_FromString(s.at);

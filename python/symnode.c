@@ -5,6 +5,7 @@
 #include "op/record.h"
 #include "py.h"
 #include "sym/env.h"
+#include "symexpr.h"
 
 typedef struct py_expr {
   PyObject_HEAD const ig_expr *e;
@@ -46,9 +47,10 @@ static bool plain_number(const ig_expr *e, ig_value *v) {
   if (plain) ig_value_of_expr(e, v);
   return plain;
 }
+static PyObject *expr_order(PyObject *a, PyObject *b, int how);
 // Equal expressions are one; numbers compare as numbers; texts of symbols across environments.
 static PyObject *expr_compare(PyObject *a, PyObject *b, int how) {
-  if (how != Py_EQ && how != Py_NE) Py_RETURN_NOTIMPLEMENTED;
+  if (how != Py_EQ && how != Py_NE) return expr_order(a, b, how);
   bool same = false;
   if (Py_IS_TYPE(b, &expr_type)) {
     same = ((py_expr *)a)->e == ((py_expr *)b)->e;
@@ -71,6 +73,72 @@ static PyObject *expr_compare(PyObject *a, PyObject *b, int how) {
   }
   return PyBool_FromLong(same == (how == Py_EQ));
 }
+// ---- arithmetic: that of the numbers which expressions describe ----
+
+PyObject *py_number_of_expr(PyObject *o) {
+  if (!Py_IS_TYPE(o, &expr_type)) return Py_NewRef(o);
+  py_expr *x = (py_expr *)o;
+  ig_ctx *c = py_ctx();
+  ig_value v;
+  ig_value_of_expr(x->e, &v);
+  ig_mode_scope mode = ig_mode_push_sym(c, x->sym);
+  PyObject *out = py_from_value(c, &v);
+  ig_mode_pop(c, &mode);
+  return out;
+}
+static PyObject *expr_of_number(PyObject *number) {
+  if (!number || !py_is_sym(number)) return number;
+  py_sym *s = (py_sym *)number;
+  PyObject *out = py_from_expr(ig_value_expr(&s->v), s->sym);
+  Py_DECREF(number);
+  return out;
+}
+static PyObject *expr_binary(PyObject *a, PyObject *b, binaryfunc fn) {
+  PyObject *x = py_number_of_expr(a);
+  PyObject *y = x ? py_number_of_expr(b) : NULL;
+  PyObject *out = y ? fn(x, y) : NULL;
+  Py_XDECREF(x);
+  Py_XDECREF(y);
+  return expr_of_number(out);
+}
+static PyObject *expr_add(PyObject *a, PyObject *b) {
+  return expr_binary(a, b, PyNumber_Add);
+}
+static PyObject *expr_sub(PyObject *a, PyObject *b) {
+  return expr_binary(a, b, PyNumber_Subtract);
+}
+static PyObject *expr_mul(PyObject *a, PyObject *b) {
+  return expr_binary(a, b, PyNumber_Multiply);
+}
+static PyObject *expr_floordiv(PyObject *a, PyObject *b) {
+  return expr_binary(a, b, PyNumber_FloorDivide);
+}
+static PyObject *expr_mod(PyObject *a, PyObject *b) {
+  return expr_binary(a, b, PyNumber_Remainder);
+}
+static PyObject *expr_pow(PyObject *a, PyObject *b, PyObject *unused) {
+  PyObject *x = py_number_of_expr(a);
+  PyObject *y = x ? py_number_of_expr(b) : NULL;
+  PyObject *out = y ? PyNumber_Power(x, y, unused) : NULL;
+  Py_XDECREF(x);
+  Py_XDECREF(y);
+  return expr_of_number(out);
+}
+static PyObject *expr_neg(PyObject *a) {
+  PyObject *x = py_number_of_expr(a);
+  PyObject *out = x ? PyNumber_Negative(x) : NULL;
+  Py_XDECREF(x);
+  return expr_of_number(out);
+}
+static PyObject *expr_order(PyObject *a, PyObject *b, int how) {
+  PyObject *x = py_number_of_expr(a);
+  PyObject *y = x ? py_number_of_expr(b) : NULL;
+  PyObject *out = y ? PyObject_RichCompare(x, y, how) : NULL;
+  Py_XDECREF(x);
+  Py_XDECREF(y);
+  return expr_of_number(out);
+}
+
 static PyObject *expr_free_symbols(PyObject *o, void *unused) {
   (void)unused;
   py_expr *x = (py_expr *)o;
@@ -109,7 +177,16 @@ static PyObject *expr_int(PyObject *o) {
   PyErr_Format(PyExc_TypeError, "Cannot convert symbols to int");
   return NULL;
 }
-static PyNumberMethods expr_number = {.nb_int = expr_int};
+static PyNumberMethods expr_number = {
+    .nb_int = expr_int,
+    .nb_add = expr_add,
+    .nb_subtract = expr_sub,
+    .nb_multiply = expr_mul,
+    .nb_floor_divide = expr_floordiv,
+    .nb_remainder = expr_mod,
+    .nb_power = expr_pow,
+    .nb_negative = expr_neg,
+};
 static PyGetSetDef expr_getset[] = {
     {"free_symbols", expr_free_symbols, NULL, NULL, NULL},
     {"is_number", expr_is_number, NULL, NULL, NULL},
@@ -200,6 +277,27 @@ static PyObject *symnode_maybe(PyObject *o, PyObject *unused) {
   if (!expr) return NULL;
   return plain ? py_from_value(py_ctx(), &v) : Py_NewRef(Py_None);
 }
+static PyObject *symnode_is_symbolic(PyObject *o, PyObject *unused) {
+  (void)o;
+  (void)unused;
+  Py_RETURN_TRUE;
+}
+static PyObject *symnode_is_int(PyObject *o, PyObject *unused) {
+  (void)unused;
+  return PyBool_FromLong(number_of(o)->v.kind == IG_KIND_INT);
+}
+static PyObject *symnode_is_float(PyObject *o, PyObject *unused) {
+  (void)unused;
+  return PyBool_FromLong(number_of(o)->v.kind == IG_KIND_FLOAT);
+}
+static PyObject *symnode_is_bool(PyObject *o, PyObject *unused) {
+  (void)unused;
+  return PyBool_FromLong(number_of(o)->v.kind == IG_KIND_BOOL);
+}
+static PyObject *symnode_str(PyObject *o, PyObject *unused) {
+  (void)unused;
+  return symnode_repr(o);
+}
 static PyGetSetDef symnode_getset[] = {
     {"expr", symnode_expr, NULL, NULL, NULL},     {"_expr", symnode_expr, NULL, NULL, NULL},
     {"hint", symnode_hint, NULL, NULL, NULL},     {"shape_env", symnode_env, NULL, NULL, NULL},
@@ -207,6 +305,11 @@ static PyGetSetDef symnode_getset[] = {
 };
 static PyMethodDef symnode_methods[] = {
     {"has_hint", symnode_has_hint, METH_NOARGS, NULL},
+    {"is_symbolic", symnode_is_symbolic, METH_NOARGS, NULL},
+    {"is_int", symnode_is_int, METH_NOARGS, NULL},
+    {"is_float", symnode_is_float, METH_NOARGS, NULL},
+    {"is_bool", symnode_is_bool, METH_NOARGS, NULL},
+    {"str", symnode_str, METH_NOARGS, NULL},
     {"require_hint", symnode_require_hint, METH_NOARGS, NULL},
     {"maybe_as_int", symnode_maybe, METH_NOARGS, NULL},
     {"maybe_as_float", symnode_maybe, METH_NOARGS, NULL},

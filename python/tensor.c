@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "tensor/intercept.h"
 #include "trace_script.h"
 
 PyTypeObject *py_tensor_type;
@@ -29,9 +30,26 @@ static PyObject *alloc_plain(void) {
   return (PyObject *)o;
 }
 
+// A finalizer runs once in the life of an object; this one may be needed again. The bit is part of
+// the header in front of every object that the collector knows.
+static void clear_finalized(PyObject *o) {
+  uintptr_t *head = (uintptr_t *)(void *)o - 2;
+  head[1] &= ~(uintptr_t)1;
+}
+
+// The tensor has kept its object alive, and gives it back.
+static PyObject *reclaim(ig_tensor *t) {
+  PyObject *o = t->host;
+  t->owns_host = false;
+  (void)ig_tensor_retain(t);
+  clear_finalized(o);
+  return o;
+}
+
 PyObject *py_from_tensor(ig_ctx *c, ig_tensor *t) {
   if (c->status != IG_OK) return py_raise(c);
   if (!t) Py_RETURN_NONE;
+  if (t->owns_host) return reclaim(t);
   if (t->host) return Py_NewRef((PyObject *)t->host);
   return adopt(alloc_plain(), t);
 }
@@ -40,7 +58,20 @@ PyObject *py_wrap_as(ig_tensor *t, PyTypeObject *type) {
   if (type == py_tensor_type) return adopt(alloc_plain(), t);
   PyObject *o = type->tp_alloc(type, 0);
   if (o && !py.overriding) py.overriding = py_has_override(o);
+  if (o && t && t->owns_host) t->intercept->release(t);
+  if (o && t) t->intercept = py_dispatch_of(type);
   return adopt(o, t);
+}
+
+// The last reference from Python goes. An object that answers calls holds what its tensor stands
+// for: as long as the engine has the tensor, the tensor has the object.
+static void tensor_finalize(PyObject *o) {
+  ig_tensor *t = ((py_tensor *)o)->t;
+  if (!t || !t->intercept || t->host != o || t->owns_host) return;
+  if (atomic_load(&t->ref.count) == 1) return;
+  t->owns_host = true;
+  Py_INCREF(o);
+  ig_tensor_release(t);
 }
 
 static int tensor_traverse(PyObject *o, visitproc visit, void *arg) {
@@ -291,6 +322,7 @@ static const py_slot slots[] = {
     SLOT(tp_new, tensor_new),
     SLOT(tp_init, tensor_init),
     SLOT(tp_dealloc, tensor_dealloc),
+    SLOT(tp_finalize, tensor_finalize),
     SLOT(tp_traverse, tensor_traverse),
     SLOT(tp_clear, tensor_clear),
     SLOT(tp_setattro, tensor_setattr),

@@ -2,17 +2,29 @@
 // torch.jit.trace: the tracer as a Python object, and what tensors answer while one is active.
 #include "trace_script.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/str_bytes.h"
 #include "script.h"
 #include "script/trace.h"
+
+// A frame as the last place had it, counted from the outermost.
+typedef struct py_splace {
+  PyCodeObject *code;  // retained
+  int at;              // the instruction
+  int line;
+} py_splace;
+
+enum { PLACES = 256 };  // frames whose lines are remembered; those further in are looked up
 
 typedef struct py_strace {
   PyObject_HEAD ig_strace *t;
   ig_sunit *unit;  // retained
   PyObject *kept;  // the text of the last file or name
   ig_str stack;    // of the last place
-  int up;          // names are those of this many frames further out
+  py_splace places[PLACES];
+  int up;  // names are those of this many frames further out
 } py_strace;
 
 static PyTypeObject strace_type;
@@ -46,31 +58,57 @@ static const char *variable(void *user, const ig_tensor *t) {
   return name && strcmp(name, "self") != 0 ? name : "";
 }
 
+static int line_at(py_strace *p, size_t depth, PyCodeObject *code, int at) {
+  if (depth >= PLACES) return PyCode_Addr2Line(code, at);
+  py_splace *known = &p->places[depth];
+  if (known->code == code && known->at == at) return known->line;
+  Py_INCREF(code);
+  Py_XSETREF(known->code, code);
+  known->at = at;
+  known->line = PyCode_Addr2Line(code, at);
+  return known->line;
+}
+
 static bool add_utf8(ig_str *s, PyObject *text) {
-  const char *at = PyUnicode_AsUTF8(text);
-  if (at) ig_str_add(s, "%s", at);
+  Py_ssize_t n = 0;
+  const char *at = PyUnicode_AsUTF8AndSize(text, &n);
+  if (at) ig_str_bytes(s, at, (size_t)n);
   if (!at) PyErr_Clear();
   return at != NULL;
 }
 
-// Where the program is: the innermost frame, also of the library, and those around it.
+static void add_frame(ig_str *s, PyCodeObject *code, int line) {
+  char number[16];
+  (void)add_utf8(s, code->co_filename);
+  int n = snprintf(number, sizeof number, "(%d): ", line);
+  ig_str_bytes(s, number, (size_t)n);
+  (void)add_utf8(s, code->co_name);
+  ig_str_bytes(s, "\n", 1);
+}
+
+static size_t depth_of(PyFrameObject *frame) {
+  size_t n = 0;
+  PyFrameObject *at = (PyFrameObject *)Py_NewRef((PyObject *)frame);
+  for (; at; n++) Py_SETREF(at, PyFrame_GetBack(at));
+  return n;
+}
+
+// Where the program is: the innermost frame, also of the library, and those around it. Most of
+// them are those of the call before.
 static bool place(void *user, ig_source *out) {
   py_strace *p = user;
   PyFrameObject *frame = innermost();
   *out = (ig_source){0};
   p->stack.n = 0;
-  while (frame) {
+  for (size_t depth = frame ? depth_of(frame) : 0; frame; depth--) {
     PyCodeObject *code = PyFrame_GetCode(frame);
-    int line = PyFrame_GetLineNumber(frame);
+    int line = line_at(p, depth - 1, code, PyFrame_GetLasti(frame));
     if (!out->file) {
       Py_XSETREF(p->kept, Py_NewRef(code->co_filename));
       out->file = PyUnicode_AsUTF8(p->kept);
       out->first_line = (size_t)line;
     }
-    (void)add_utf8(&p->stack, code->co_filename);
-    ig_str_add(&p->stack, "(%d): ", line);
-    (void)add_utf8(&p->stack, code->co_name);
-    ig_str_add(&p->stack, "\n");
+    add_frame(&p->stack, code, line);
     Py_DECREF(code);
     Py_SETREF(frame, PyFrame_GetBack(frame));
   }
@@ -245,6 +283,7 @@ static void strace_dealloc(PyObject *o) {
   ig_strace_free(p->t);
   ig_sunit_release(p->unit);
   Py_XDECREF(p->kept);
+  for (size_t i = 0; i < PLACES; i++) Py_XDECREF(p->places[i].code);
   ig_str_free(&p->stack);
   Py_TYPE(o)->tp_free(o);
 }

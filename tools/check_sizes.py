@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fail if a size of memory or an offset is multiplied without a check.
+"""Fail if a size of memory or an offset is multiplied without a check, or a size read that a tensor may not have.
 
 Three things are refused, because a product or sum that wraps makes a block smaller than what is written into it:
 
@@ -10,6 +10,9 @@ Three things are refused, because a product or sum that wraps makes a block smal
 - a product that is added to a pointer to bytes, outside of the folders that compute elements: there
   the geometry of tensors (src/tensor/geometry.h) bounds every offset. Elsewhere the line, or the one before,
   says `// admitted:` and what bounds it.
+
+In the formulas of ONNX operators, whose operands have whatever rank the model gives them, `ig_sizes(t)[2]` is refused,
+too: ig_rd_size fails where the dimension is missing.
 """
 import pathlib
 import re
@@ -30,6 +33,8 @@ ALLOCATES = re.compile(
 COPIES = re.compile(r"\b(?:mem(?:cpy|move|set|cmp)|ig_mem_copy|ig_mem_stream|qsort|fwrite|fread)\($")
 SIZEOF = re.compile(r"\*\s*sizeof\b|\bsizeof\b[^;,(){}*+/]*(?:\([^()]*\))?\s+\*\s+\w")
 BYTES = re.compile(r"\b(?:char|uint8_t|void)\s*\*\s*(?:const\s+)?(\w+)\b(?!\()")
+ANY_RANK = "src/onnx_ops/"
+FIXED_DIM = re.compile(r"\big_sizes\([^()]*\)\[(?:\d|[\w>-]+->ndim - \d)")
 WORD = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|->|\+\+|--|[^\s\w]")
 NUMBER = re.compile(r"\d|[A-Z][A-Z_0-9]+$")
 
@@ -102,6 +107,8 @@ def check(path: str, text: str) -> list[tuple[int, str]]:
         head = enclosing_call(text, m.start())
         if not COPIES.search(head) and not ALLOCATES.search(head[-40:]):
             found.append((m.start(), "a product with sizeof, expected ig_mem_mul"))
+    if path.startswith(ANY_RANK):
+        found += [(m.start(), "a fixed dimension of an operand, expected ig_rd_size") for m in FIXED_DIM.finditer(text)]
     if path.startswith(ELEMENTS):
         return found
     for function in csource.functions(text):

@@ -9,7 +9,7 @@ d decomposed by default, v view, t taken apart whenever a program is traced belo
 there, s draws from a generator, n has no derivative, m is bound in torch._C._nn, p has a method of Tensor that PyTorch
 writes in Python; and what PyTorch's partitioner of joint graphs assumes: r may be computed again in the backward graph,
 w is a view that costs nothing, u is part of a fused kernel but never computed again; o shares the kernel of its out
-form. Backward is the number of the operator's function in histories (SumBackward1); empty is 0. Lists names the
+form; f is a function of torch. Backward is the number of the operator's function in histories (SumBackward1); empty is 0. Lists names the
 arguments whose length is not the one of the schema: "dim*" may have any number of elements, "stride?" none.
 """
 import csv
@@ -153,6 +153,37 @@ NEWER = (
 def name_of(op: str) -> str:
     return op.partition("::")[2].partition(".")[0]
 
+# Public operators that are methods of Tensor alone, or no part of PyTorch's interface.
+METHODS = frozenset("""
+    absolute_ add_ addbmm_ addcdiv_ addcmul_ addmm_ addr_ alias align_as align_to arctan2_ atan2_ baddbmm_
+    bernoulli_ bitwise_and_ bitwise_left_shift_ bitwise_not_ bitwise_or_ bitwise_right_shift_ bitwise_xor_ cauchy
+    cauchy_ ccol_indices coalesce col_indices contiguous convolution_backward_overrideable convolution_overrideable
+    copy copy_ copy_sparse_to_sparse copy_sparse_to_sparse_ copysign_ crow_indices cumprod_ cumsum_ data dense_dim
+    digamma_ div_ divide_ embedding_renorm eq_ erfinv_ expand expand_as exponential exponential_
+    fake_quantize_per_channel_affine_cachemask fake_quantize_per_tensor_affine_cachemask fill_diagonal_ float_power_
+    floor_divide_ fmod_ ge_ geometric geometric_ get_gradients glu_backward_jvp glu_jvp greater_ greater_equal_ gt_
+    heaviside_ hypot_ igamma_ igammac_ index index_add_ index_copy_ index_fill_ index_reduce_ indices is_coalesced
+    is_leaf is_pinned is_set_to item le_ lerp_ less_ less_equal_ lgamma_ lift lift_fresh lift_fresh_copy log_normal
+    log_normal_ log_sigmoid_forward logical_and_ logical_not_ logical_or_ logical_xor_ lt_ mH mT masked_fill_
+    masked_scatter_ matrix_H mkldnn_linear_backward_input mul_ multilabel_margin_loss_forward multiply_ mvlgamma_
+    ne_ nested_to_padded_tensor new_empty new_empty_strided new_full new_ones new_zeros nextafter_
+    nll_loss2d_forward nll_loss_forward nonzero_numpy normal_ normal_functional not_equal_ numpy_T output_nr
+    pin_memory polygamma_ pow_ put_ random_ record_stream refine_names remainder_ rename rename_ renorm_ repeat
+    requires_grad_ reshape_as resize resize_ resize_as resize_as_sparse retain_grad retains_grad row_indices
+    rrelu_with_noise_functional scatter_ scatter_add_ scatter_reduce_ set set_ set_data sgn_ sign_ size slice
+    slow_conv3d_forward sparse_dim sparse_mask sparse_resize sparse_resize_ sparse_resize_and_clear
+    sparse_resize_and_clear_ sparse_sampled_addmm squeeze_ stride sub_ subtract_ sum_to_size swapaxes_ swapdims_
+    sym_numel sym_size sym_storage_offset sym_stride t_ to to_dense to_mkldnn to_padded_tensor to_sparse
+    to_sparse_bsc to_sparse_bsr to_sparse_csc to_sparse_csr transpose_ tril_ triu_ true_divide_ type_as unfold
+    uniform uniform_ unique_dim unique_dim_consecutive unsqueeze_ values view view_as zero
+""".split())
+
+
+def is_function(name: str) -> bool:
+    """Whether PyTorch has torch.NAME."""
+    hidden = name.startswith(("_", "linalg_", "fft_", "special_")) or name.endswith("_backward")
+    return not hidden and name not in NN and name not in METHODS
+
 
 def lists_of(op: str, schema: str) -> str:
     """A list of one dimension may have any number of them, and so may lists beside it (shifts of roll, s of an FFT).
@@ -195,6 +226,7 @@ def main() -> None:
             "w": name_of(row["op"]) in FREE_VIEWS,
             "u": name_of(row["op"]) in FUSED,
             "o": "CompositeExplicitAutogradNonFunctional" in row["keys"],
+            "f": is_function(name_of(row["op"])),
         }
         letters = "".join(k for k, on in facts.items() if on)
         lines.append((row["op"], row["schema"], letters, number.get(row["op"], ""), lists_of(row["op"], row["schema"])))

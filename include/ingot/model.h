@@ -236,6 +236,27 @@ IG_API IG_MUST_USE ig_status ig_model_verify(ig_ctx *c, const ig_model *m,
 IG_API IG_MUST_USE ig_status ig_session_create(ig_ctx *c, ig_model *m, ig_session **out);
 IG_API void ig_session_free(ig_session *s);  // NULL is allowed.
 
+// How a session runs. By default it plans: the first run with a combination of input sizes lays out
+// memory and prepares every kernel, later ones only execute and allocate nothing, provided that the
+// results of earlier runs were dropped.
+enum {
+  IG_SESSION_NO_CHAINS = 1,    // pointwise operators run one by one
+  IG_SESSION_NO_REUSE = 2,     // every value has memory of its own
+  IG_SESSION_NO_REWRITES = 4,  // no operator is merged into another one
+};
+typedef struct ig_session_options {
+  size_t size;       // sizeof(ig_session_options)
+  bool interpret;    // no plan: operators are called one by one
+  unsigned without;  // parts of planning that are switched off, to find the cause of a difference
+} ig_session_options;
+// options may be NULL.
+IG_API IG_MUST_USE ig_status ig_session_create_with(ig_ctx *c, ig_model *m,
+                                                    const ig_session_options *options,
+                                                    ig_session **out);
+// Another session of the same model with the same options, for the thread of c. They share the
+// weights; inputs and buffers are not copied.
+IG_API IG_MUST_USE ig_status ig_session_clone(ig_ctx *c, const ig_session *s, ig_session **out);
+
 // Binds a tensor to an input until another one is bound. dtype and sizes are checked at once
 // (IG_BAD_TYPE, IG_MISMATCH naming the dimension), relations between inputs when the session runs.
 // IG_NOT_FOUND lists the existing inputs. The session never writes to its elements.
@@ -274,6 +295,29 @@ IG_API const ig_value *ig_session_output_at(const ig_session *s, size_t i);
 // does not have the size of the result.
 IG_API IG_MUST_USE ig_status ig_session_read(ig_session *s, const char *name, void *data,
                                              size_t bytes);
+
+// From the next run on a result is written to the caller's memory, row-major; name as above. Runs
+// fail with IG_MISMATCH if the memory does not have the size of the result. NULL: the session's own
+// memory again.
+IG_API IG_MUST_USE ig_status ig_session_bind_output(ig_session *s, const char *name, void *data,
+                                                    size_t bytes);
+
+// The plan for what was given, as text: one line per step with its operands, results and where they
+// lie, then totals. The caller frees it with ig_text_free (ingot/graph.h). NULL after an error.
+IG_API char *ig_session_plan_text(ig_session *s);
+
+// Measures the steps of runs from now on, or no longer; ig_session_profile_at gives the steps of
+// the last run, with the sums over all runs since.
+typedef struct ig_session_step {
+  const char *name;    // of the first node of the program that it computes; "": not known
+  const char *target;  // "aten.mm.default", or the parts of a chain with + between them
+  bool interpreted;
+  double seconds;
+  uint64_t runs;
+} ig_session_step;
+IG_API void ig_session_profile(ig_session *s, bool on);
+// Texts are valid until the next call. False: there are no more, or the session does not plan.
+IG_API bool ig_session_profile_at(ig_session *s, size_t i, ig_session_step *out);
 
 // fn is called with every value that a run computes, in order. It must not keep the value, but may
 // retain its tensors. NULL disables it.

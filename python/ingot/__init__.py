@@ -60,7 +60,7 @@ _HOMES = {
     """,
     "ingot._C": """
         AnyType Argument Block BoolType ClassType ComplexType DeviceObjType DictType EnumType FloatType
-        FunctionSchema FutureType Generator Graph IntType InterfaceType ListType Node NoneType NumberType
+        FunctionSchema FutureType Tag Generator Graph IntType InterfaceType ListType Node NoneType NumberType
         OptionalType ScriptFunction ScriptModule ScriptObject Size StringType SymBool SymFloat SymInt Tensor
         TensorType TupleType Type TypedStorage UnionType UntypedStorage Value as_tensor asarray bfloat16 bool
         can_cast channels_last channels_last_3d complex128 complex64 contiguous_format default_generator device
@@ -121,7 +121,10 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_submodules(), *_HOME_OF})
+    """PyTorch's names that are here, and Ingot's own; not what this file and the package need for themselves."""
+    found = {*globals(), *_submodules(), *_HOME_OF, *_C._function_names()}
+    own = {"TYPE_CHECKING", "annotations", "importlib", "os"}
+    return sorted(name for name in found - own if name[0] != "_" or name[:2] == "__")
 
 
 __version__ = getattr(_C, "__version__", "0.1.0")

@@ -24,6 +24,7 @@ TABLE: dict[str, str] = {
     "torch.*": "ingot",
     "torch.__version__": "ingot.version:torch",
     "torch._C.*": "ingot._C",
+    "torch._C._DisableTorchDispatch": "ingot.utils._python_dispatch:_DisableTorchDispatch",
     "torch._C.ModuleDict": "ingot.jit._script:ModuleDict",
     "torch._C._get_tracing_state": "ingot.jit._trace:_get_tracing_state",
     "torch._C._nn.*": "ingot.nn._operators",
@@ -152,13 +153,15 @@ class TorchModule(types.ModuleType):
         return None if isinstance(found, (types.ModuleType, __future__._Feature)) else found
 
     def _look_up(self, path: str, name: str) -> Any:
-        if name not in _OWN and (not name.startswith("__") or path in TABLE):
+        if name not in _OWN and (not name.startswith("__") or name == "__all__" or path in TABLE):
             try:
                 if path in TABLE:
                     return _resolve(TABLE[path])
                 whole = TABLE.get(f"{self.__name__}.*")
                 if whole is not None:
-                    return getattr(_resolve(whole), name)
+                    source = _resolve(whole)
+                    # A module without __all__ exports what it has.
+                    return getattr(source, name) if hasattr(source, name) or name != "__all__" else _public(source)
             except AttributeError:
                 pass
         raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
@@ -175,6 +178,10 @@ class TorchModule(types.ModuleType):
         inside = self.__name__ + "."
         names.update(p[len(inside) :].partition(".")[0] for p in TABLE if p.startswith(inside))
         return sorted(names - {"*"})
+
+
+def _public(module: Any) -> list[str]:
+    return [name for name in dir(module) if not name.startswith("_") and name not in _OWN]
 
 
 def _exists(target: str) -> bool:

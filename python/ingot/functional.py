@@ -396,9 +396,10 @@ def sym_min(a: Any, b: Any) -> Any:
 
 
 def sym_sum(args: Any) -> Any:
-    """The sum of all numbers."""
+    """The sum of all numbers. Each counts as a unit of work."""
     total: Any = 0
     for i, value in enumerate(args):
+        _C._spend(1)
         total = value if i == 0 else total + value
     return total
 

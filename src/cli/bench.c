@@ -14,6 +14,7 @@ static struct {
   long threads;
   double seconds;
   bool json;
+  bool profile;
 } o = {.seconds = 2};
 
 static double now(void) {
@@ -119,6 +120,53 @@ static int take_profile(ig_session *s, profile *p) {
   }
   ig_session_watch(s, NULL, NULL);
   qsort(p->kinds, p->n, sizeof *p->kinds, by_time);
+  return CLI_OK;
+}
+
+// ---- steps of the plan
+
+typedef struct cost {
+  ig_session_step step;
+  size_t number;
+} cost;
+
+static int by_cost(const void *a, const void *b) {
+  double x = ((const cost *)a)->step.seconds;
+  double y = ((const cost *)b)->step.seconds;
+  return (x < y) - (x > y);
+}
+
+static void print_cost(ig_session *s, const cost *x, double total) {
+  ig_session_step step;
+  if (!ig_session_profile_at(s, x->number, &step)) return;  // its texts
+  cli_out("  %5.1f %%  %10.1f us  %4zu %s%s  %s\n", total > 0 ? 100 * x->step.seconds / total : 0,
+          1e6 * x->step.seconds / (double)x->step.runs, x->number,
+          step.interpreted ? "(interpreted) " : "", step.target, step.name);
+}
+
+// Each step by itself, the most expensive one first.
+static int print_steps(ig_session *s) {
+  size_t n = 0;
+  double total = 0;
+  ig_session_step step;
+  ig_session_profile(s, true);
+  for (int i = 0; i < (o.seconds > 0 ? PROFILED : 1); i++) {
+    if (ig_session_run(s) != IG_OK) return CLI_FAILED;
+  }
+  while (ig_session_profile_at(s, n, &step)) n++;
+  cost *list = cli_array(NULL, n + 1, sizeof *list);
+  if (!list) return cli_no_memory();
+  for (size_t i = 0; i < n; i++) {
+    (void)ig_session_profile_at(s, i, &step);
+    list[i] = (cost){step, i};
+    total += step.seconds;
+  }
+  qsort(list, n, sizeof *list, by_cost);
+  cli_put(stdout, CLI_BOLD, "steps\n");
+  for (size_t i = 0; i < n; i++) print_cost(s, &list[i], total);
+  if (n == 0) cli_out("  none: every run is interpreted\n");
+  free(list);
+  ig_session_profile(s, false);
   return CLI_OK;
 }
 
@@ -248,6 +296,10 @@ static int bench(ig_ctx *c, ig_model *m, samples *all) {
     if (code != CLI_OK && ig_ctx_status(c) != IG_OK) code = cli_fail(c, ig_model_name(m), code);
   }
   if (code == CLI_OK) code = report(m, all, &p);
+  if (code == CLI_OK && o.profile && !o.json) {
+    code = print_steps(s);
+    if (code != CLI_OK && ig_ctx_status(c) != IG_OK) code = cli_fail(c, ig_model_name(m), code);
+  }
   ig_session_free(s);
   return code;
 }
@@ -269,6 +321,8 @@ static int run(ig_ctx *c, const char *const *files) {
 static const cli_option options[] = {
     {"--threads", "-t", "N", CLI_INT, &o.threads, "threads to use (default: all processors)"},
     {"--seconds", "-s", "X", CLI_REAL, &o.seconds, "how long to measure (default 2; 0: one run)"},
+    {"--profile", "-p", NULL, CLI_SWITCH, &o.profile,
+     "the time of every step of the plan, the longest first"},
     CLI_FEED_OPTIONS(o.feed),
     {"--json", NULL, NULL, CLI_SWITCH, &o.json,
      "JSON output, with every sample; docs/command.md lists the fields"},
@@ -280,7 +334,7 @@ static const cli_example examples[] = {
 };
 const cli_command cli_bench = {
     .name = "bench",
-    .arguments = "FILE [--threads N] [--seconds X] [--json] [OPTIONS]",
+    .arguments = "FILE [--threads N] [--seconds X] [--profile] [--json] [OPTIONS]",
     .summary = "measure: p50, p90, p99, share of each operator, memory",
     .details =
         "Runs a model repeatedly. The first run is listed apart: it pages in the weights. The "

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/feed.h"
 #include "cli/tree.h"
 #include "ingot/script.h"
 
@@ -12,6 +13,8 @@ static struct {
   bool tree;
   bool flat;
   bool code;
+  bool plan;
+  cli_feed feed;
   const char *grep;
 } o;
 
@@ -113,11 +116,25 @@ static int show_graphs(ig_ctx *c, const ig_model *m, const regex_t *re) {
   return finish_show(m, found, re);
 }
 
+// What a session executes for inputs of these sizes.
+static int show_plan(ig_ctx *c, ig_model *m, const regex_t *re) {
+  ig_session *s = NULL;
+  if (ig_session_create(c, m, &s) != IG_OK) return cli_fail(c, ig_model_name(m), CLI_REFUSED);
+  o.feed.fallback = true;
+  int code = cli_feed_session(c, m, s, &o.feed);
+  char *text = code == CLI_OK ? ig_session_plan_text(s) : NULL;
+  if (code == CLI_OK && !text) code = cli_fail(c, ig_model_name(m), CLI_FAILED);
+  if (text) code = finish_show(m, put_lines(trim(text), re), re);
+  ig_text_free(c, text);
+  ig_session_free(s);
+  return code;
+}
+
 static int run(ig_ctx *c, const char *const *files) {
   ig_model *m = NULL;
   regex_t re;
-  if (o.graph + o.tree + o.code > 1) {
-    return cli_usage(&cli_show, "--code, --graph and --tree exclude each other");
+  if (o.graph + o.tree + o.code + o.plan > 1) {
+    return cli_usage(&cli_show, "--code, --graph, --tree and --plan exclude each other");
   }
   int bad = o.grep ? regcomp(&re, o.grep, REG_EXTENDED) : 0;
   if (bad) {
@@ -129,10 +146,11 @@ static int run(ig_ctx *c, const char *const *files) {
   const regex_t *pattern = o.grep ? &re : NULL;
   if (code == CLI_OK) {
     bool script = ig_model_get_kind(m) == IG_MODEL_TORCHSCRIPT && !o.tree;
-    code = ig_model_program(m)  ? show(c, m, pattern)
-           : script && !o.graph ? show_sources(c, m, pattern)
-           : script             ? show_graphs(c, m, pattern)
-                                : cli_no_program(m);
+    code = o.plan                ? show_plan(c, m, pattern)
+           : ig_model_program(m) ? show(c, m, pattern)
+           : script && !o.graph  ? show_sources(c, m, pattern)
+           : script              ? show_graphs(c, m, pattern)
+                                 : cli_no_program(m);
   }
   if (o.grep) regfree(&re);
   ig_model_free(m);
@@ -145,6 +163,10 @@ static const cli_option options[] = {
     {"--tree", "-t", NULL, CLI_SWITCH, &o.tree,
      "by module: classes, parameters, operators; identical layers\nare shown once"},
     {"--flat", NULL, NULL, CLI_SWITCH, &o.flat, "--tree without folding identical layers"},
+    {"--plan", NULL, NULL, CLI_SWITCH, &o.plan,
+     "what a run executes: one line per step, where values lie;\nfor inputs as ingot run takes "
+     "them"},
+    CLI_FEED_OPTIONS(o.feed),
     {"--grep", NULL, "REGEX", CLI_TEXT, &o.grep,
      "only lines that match (exit code 1 if none does)"},
 };
@@ -152,12 +174,13 @@ static const cli_example examples[] = {
     {"ingot show model.pt2", "the program as code, as PyTorch prints it"},
     {"ingot show model.pt2 --tree", "the modules it came from"},
     {"ingot show model.ts.pt", "the sources in a TorchScript archive"},
+    {"ingot show model.pt2 --plan --size batch=8", "kernels, chains and memory for this size"},
     {"ingot show model.pt2 --graph --grep 'conv|linear'", "nodes by pattern"},
 };
 const cli_command cli_show = {
     .name = "show",
-    .arguments = "FILE [--code | --graph | --tree] [--grep REGEX]",
-    .summary = "print a program: as code, as a graph, as a tree of modules",
+    .arguments = "FILE [--code | --graph | --tree | --plan] [--grep REGEX] [OPTIONS]",
+    .summary = "print a program: as code, as a graph, as a tree of modules, as a plan",
     .details =
         "Prints the program of a file, in the forms of PyTorch's fx or by module; for a "
         "TorchScript\n"

@@ -58,7 +58,18 @@ static ig_tensor *clone(ig_ctx *c, ig_tensor *g) {
   return ig_value_tensor(&out[0]);
 }
 
+// What answers calls sees that a gradient is kept.
+static ig_tensor *detach(ig_ctx *c, ig_tensor *g) {
+  const ig_op *op = ig_op_at(c, IG_ID_DETACH);
+  if (!op) return NULL;
+  ig_value out[IG_MAX_RETURNS];
+  ig_call(c, op, (ig_value[]){ig_of_tensor(g)}, out);
+  return ig_value_tensor(&out[0]);
+}
+
 static ig_tensor *first(ig_ctx *c, ig_tensor *t, ig_tensor *g) {
+  bool seen = g->intercept || c->mode->intercept;
+  if (seen && c->mode->no_grad) return detach(c, g);
   if (can_steal(c, t, g)) return g;
   bool formula = !c->mode->no_grad || c->mode->capture || ig_is_fake(g);
   return formula ? clone(c, g) : copy_for(c, t, g);

@@ -81,6 +81,7 @@ static bool forward_planes(const ig_conv *c, const void *x, const void *w, const
                            void *y) {
   if (c->transposed) {
     ig_conv m = ig_conv_mirror(c);
+    if (ig_conv_has_blocks(c) && ig_conv_forward_blocks(c, x, w, bias, y)) return true;
     return grad_input_planes(&m, x, w, bias, y);
   }
   if (c->elem == IG_ELEM_F32 && ig_conv_forward_f32(c, x, w, bias, y)) return true;
@@ -185,6 +186,8 @@ static void need_planes(const ig_conv *c, ig_need *need) {
       ig_conv_need_f32(c, need);
     else
       ig_conv_need_cols(c, need);
+  } else if (ig_conv_has_blocks(c)) {
+    ig_conv_need_blocks(c, need);
   } else if (plain && turned_shape(&m, &t) && ig_conv_has_f32(&t)) {
     int64_t n = m.cout * (m.cin / m.groups) * ig_conv_taps(&m);
     ig_need_caller(need, IG_SCRATCH_CONV_3, ig_mem_mul((size_t)n, sizeof(float)));

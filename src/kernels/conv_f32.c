@@ -653,6 +653,7 @@ void ig_conv_need_f32(const ig_conv *c, ig_need *need) {
                         &plan, need);
     return;
   }
+  if (ig_conv_has_blocks(c)) ig_conv_need_blocks(c, need);  // and, where it gives up, the next:
   job j = {.f = f, .c = *c, .pixels = c->out[1] * c->out[2]};
   j.m = ig_conv_image_make(&j.c);
   (c->groups == c->cin && c->groups > 1 ? need_depthwise : need_dense)(&j, need);
@@ -667,6 +668,7 @@ bool ig_conv_forward_f32(const ig_conv *c, const float *x, const float *w, const
     multiply(c, x, w, bias, y);
     return true;
   }
+  if (ig_conv_has_blocks(c) && ig_conv_forward_blocks(c, x, w, bias, y)) return true;
   job j = {.f = f, .c = *c, .x = x, .w = w, .bias = bias, .y = y};
   j.m = ig_conv_image_make(&j.c);
   j.pixels = c->out[1] * c->out[2];

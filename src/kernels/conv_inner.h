@@ -47,4 +47,11 @@ bool ig_conv_forward_f32(const ig_conv *c, const float *x, const float *w, const
                          float *y);
 void ig_conv_need_f32(const ig_conv *c, ig_need *need);
 
+// The same over blocks of channels, transposed ones included, where that is faster. False: no
+// scratch memory, or values for which only direct sums give the right infinities and NaN.
+bool ig_conv_has_blocks(const ig_conv *c);
+bool ig_conv_forward_blocks(const ig_conv *c, const float *x, const float *w, const float *bias,
+                            float *y);
+void ig_conv_need_blocks(const ig_conv *c, ig_need *need);
+
 #endif

@@ -16,6 +16,11 @@ typedef struct job {
   void *y;
 } job;
 
+// Elements of 8 bytes may be complex numbers, which are aligned as their parts are.
+typedef struct pair8 {
+  uint32_t half[2];
+} pair8;
+
 typedef struct pair16 {
   uint64_t half[2];
 } pair16;
@@ -33,7 +38,7 @@ static void gather(size_t size, const char *x, int64_t xs, char *y, int64_t coun
     case 4:
       COPY(uint32_t);
     case 8:
-      COPY(uint64_t);
+      COPY(pair8);
     default:
       COPY(pair16);
   }

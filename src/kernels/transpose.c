@@ -69,11 +69,12 @@ void ig_transpose(char *to, int64_t to_stride, const char *from, int64_t from_st
       int64_t ni = least(block, n - i);
       char *t = to + j * to_stride + i * size;
       const char *f = from + i * from_stride + j * size;
-      if (square && ni == block && mj == block) {
-        square(t, to_stride, f, from_stride, ni, mj);
-      } else {
-        tile(t, to_stride, f, from_stride, ni, mj);
-      }
+      // Whole squares first, then what is left beside and below them.
+      int64_t ns = square ? ni / side * side : 0;
+      int64_t ms = ns ? mj / side * side : 0;
+      if (ms) square(t, to_stride, f, from_stride, ns, ms);
+      if (ms < mj) tile(t + ms * to_stride, to_stride, f + ms * size, from_stride, ns, mj - ms);
+      if (ns < ni) tile(t + ns * size, to_stride, f + ns * from_stride, from_stride, ni - ns, mj);
     }
   }
 }

@@ -20,6 +20,8 @@
 #include "base/ctx.h"
 #include "ingot/tensor.h"
 
+typedef struct ig_intercept ig_intercept;  // op/intercept.h
+
 typedef struct ig_mode_autocast {
   struct {
     bool on;
@@ -31,6 +33,7 @@ typedef struct ig_mode_autocast {
 #define IG_MODE_LIST(X)                                                                         \
   X(CAPTURE, struct ig_graph *, capture)         /* not NULL: calls are recorded here */        \
   X(REWRITE, const struct ig_rewrite *, rewrite) /* called first while recording */             \
+  X(INTERCEPT, const ig_intercept *, intercept)  /* answers calls instead of the engine */      \
   X(SYM, struct ig_sym *, sym)                   /* symbols of the open capture */              \
   X(AMBIENT, struct ig_sym *, ambient)     /* of the enclosing fake mode, retained; or NULL */  \
   X(RENEWAL, struct ig_renewal *, renewal) /* not NULL: unbacked symbols are taken from here */ \
@@ -44,6 +47,7 @@ typedef struct ig_mode_autocast {
   X(AUTOCASTS, bool, autocasts) /* one of them is active, and operands are cast */              \
   X(FAKE, bool, fake)           /* all results are fake */                                      \
   X(NO_GRAD, bool, no_grad)     /* do not record a tape */                                      \
+  X(UNSEEN, bool, unseen)       /* operands do not answer calls */                              \
   X(INFERENCE, bool, inference) /* results never get history */
 
 enum {

@@ -116,7 +116,8 @@ static const ig_model_format formats[] = {
      .open = ig_model_open_onnx,
      .run = ig_model_run_onnx,
      .verify = ig_model_verify_onnx,
-     .close = ig_model_close_onnx},
+     .close = ig_model_close_onnx,
+     .pure = true},
 };
 enum { NFORMATS = sizeof formats / sizeof *formats };
 

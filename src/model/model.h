@@ -55,6 +55,7 @@ struct ig_model_format {
   // If not NULL: further rules of ig_model_verify.
   ig_status (*verify)(ig_ctx *c, const ig_model *m);
   void (*close)(ig_model *m);  // If not NULL: frees `inner`.
+  bool pure;                   // a run changes nothing but its results, so that it can be planned
   const char *no_run;          // why files of this kind cannot be run; NULL: they can
 };
 

@@ -1,46 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running a model: inputs by name, checked when they are bound; buffers that the model mutates live
-// in the session, so that sessions of several threads can share one model.
+// Sessions: inputs by name, checked when they are bound; buffers that the model mutates live in the
+// session, so that sessions of several threads can share one model. session_run.c runs them.
 #include <stdio.h>
 #include <string.h>
 
-#include "base/budget.h"
 #include "base/str.h"
 #include "ingot/diff.h"
-#include "ingot/dims.h"
-#include "model/model.h"
-#include "op/interpret.h"
+#include "model/session.h"
 #include "tensor/copy.h"
 #include "tensor/texts.h"
 
-struct ig_session {
-  ig_ctx *c;
-  ig_model *m;
-  size_t nin;
-  size_t nout;
-  bool *given;         // per input
-  ig_value *inputs;    // per input of the model; tensors retained, texts in `texts`
-  ig_arena *texts;     // per input
-  ig_value *outputs;   // per output of the model; tensors retained, lists and texts in `lists`
-  size_t nweights;     // placeholders of the program
-  ig_tensor **values;  // new values of its buffers, retained; NULL: the model's own
-  ig_arena memory;     // the arrays above
-  ig_arena lists;      // of the last run
-  bool ran;
-  void *state;  // of the format; NULL: not started
-  ig_session_watch_fn *watch;
-  void *watch_user;
-};
-
-static void retain(const ig_value *v) {
+void ig_session_retain(const ig_value *v) {
   if (v->kind == IG_KIND_TENSOR) (void)ig_tensor_retain(v->tensor);
-  for (size_t i = 0; v->kind == IG_KIND_LIST && i < v->list.n; i++) retain(&v->list.at[i]);
+  for (size_t i = 0; v->kind == IG_KIND_LIST && i < v->list.n; i++)
+    ig_session_retain(&v->list.at[i]);
 }
 
-static void release(ig_value *v) {
+void ig_session_release(ig_value *v) {
   if (v->kind == IG_KIND_TENSOR) ig_tensor_release(v->tensor);
   for (size_t i = 0; v->kind == IG_KIND_LIST && i < v->list.n; i++) {
-    release((ig_value *)&v->list.at[i]);
+    ig_session_release((ig_value *)&v->list.at[i]);
   }
   *v = ig_none();
 }
@@ -62,6 +41,9 @@ static bool allocate(ig_session *s) {
   s->texts = push(s, nin, sizeof *s->texts);
   s->outputs = push(s, nout, sizeof *s->outputs);
   s->values = push(s, nweights, sizeof *s->values);
+  s->args = push(s, nweights, sizeof *s->args);
+  s->results = push(s, nout, sizeof *s->results);
+  s->targets = push(s, nout, sizeof *s->targets);
   if (s->c->status != IG_OK) return false;
   for (size_t i = 0; i < nin; i++) s->texts[i] = ig_arena_make(s->c->alloc);
   s->nin = nin;  // the counts are valid, so that a partially created session can be freed
@@ -71,6 +53,23 @@ static bool allocate(ig_session *s) {
 }
 
 ig_status ig_session_create(ig_ctx *c, ig_model *m, ig_session **out) {
+  return ig_session_create_with(c, m, NULL, out);
+}
+
+ig_status ig_session_clone(ig_ctx *c, const ig_session *s, ig_session **out) {
+  return ig_session_create_with(c, s->m, &s->options, out);
+}
+
+// A caller of an older library gives fewer fields.
+static ig_session_options complete(const ig_session_options *given) {
+  ig_session_options o = {.size = sizeof o};
+  if (given) memcpy(&o, given, given->size < sizeof o ? given->size : sizeof o);
+  o.size = sizeof o;
+  return o;
+}
+
+ig_status ig_session_create_with(ig_ctx *c, ig_model *m, const ig_session_options *options,
+                                 ig_session **out) {
   *out = NULL;
   if (c->status != IG_OK) return c->status;
   if (m->format->no_run) {
@@ -84,6 +83,7 @@ ig_status ig_session_create(ig_ctx *c, ig_model *m, ig_session **out) {
   if (!s) return ig_fail(c, IG_NOMEM, "out of memory");
   s->c = c;
   s->m = ig_model_retain(m);
+  s->options = complete(options);
   s->memory = ig_arena_make(c->alloc);
   s->lists = ig_arena_make(c->alloc);
   if (!allocate(s)) {
@@ -95,8 +95,8 @@ ig_status ig_session_create(ig_ctx *c, ig_model *m, ig_session **out) {
   return IG_OK;
 }
 
-static void forget_outputs(ig_session *s) {
-  for (size_t i = 0; i < s->nout; i++) release(&s->outputs[i]);
+void ig_session_forget_outputs(ig_session *s) {
+  for (size_t i = 0; i < s->nout; i++) ig_session_release(&s->outputs[i]);
   ig_arena_free(&s->lists);
   s->lists = ig_arena_make(s->c->alloc);
   s->ran = false;
@@ -107,24 +107,12 @@ static void stop(ig_session *s) {
   s->state = NULL;
 }
 
-static ig_status start(ig_session *s) {
-  const ig_model_format *f = s->m->format;
-  if (!f->start || s->state) return IG_OK;
-  s->state = f->start(s->c, s->m);
-  return s->state ? IG_OK : s->c->status;
-}
-
-static ig_status run_format(ig_session *s, ig_value *outs) {
-  IG_RETURN_IF_ERR(start(s));
-  return s->m->format->run(s->c, s->m, s->state, s->inputs, outs);
-}
-
 void ig_session_reset(ig_session *s) {
-  forget_outputs(s);
+  ig_session_forget_outputs(s);
   stop(s);
   for (size_t i = 0; i < s->nin; i++) {
     const ig_model_port *p = s->m->inputs.at[i];
-    if (s->given[i]) release(&s->inputs[i]);
+    if (s->given[i]) ig_session_release(&s->inputs[i]);
     ig_arena_free(&s->texts[i]);
     s->texts[i] = ig_arena_make(s->c->alloc);
     s->given[i] = !ig_port_is_array(p);
@@ -134,11 +122,14 @@ void ig_session_reset(ig_session *s) {
     ig_tensor_release(s->values[i]);
     s->values[i] = NULL;
   }
+  for (size_t i = 0; i < s->nout; i++) s->targets[i] = (ig_plan_target){NULL, 0};
+  s->bound = false;
 }
 
 void ig_session_free(ig_session *s) {
   if (!s) return;
   ig_session_reset(s);
+  ig_plan_free(s->plan);
   ig_model_free(s->m);
   ig_arena_free(&s->memory);
   ig_arena_free(&s->lists);
@@ -273,7 +264,7 @@ ig_status ig_session_set(ig_session *s, const char *name, ig_tensor *t) {
   for (int d = 0; d < t->ndim; d++) sizes[d] = ig_tensor_size(t, d).value;
   IG_RETURN_IF_ERR(check_sizes(s, p, sizes, t->ndim));
   (void)ig_tensor_retain(t);
-  release(&s->inputs[i]);
+  ig_session_release(&s->inputs[i]);
   s->inputs[i] = ig_of_tensor(t);
   s->given[i] = true;
   return IG_OK;
@@ -327,107 +318,6 @@ ig_status ig_session_set_examples(ig_session *s) {
   return st;
 }
 
-// ---- running
-
-static ig_status all_given(const ig_session *s) {
-  for (size_t i = 0; i < s->nin; i++) {
-    if (s->given[i]) continue;
-    return ig_fail(s->c, IG_INVALID, "%s: input '%s' was not given", s->m->name,
-                   s->m->inputs.at[i]->name);
-  }
-  return IG_OK;
-}
-
-static ig_status check_relations(const ig_session *s) {
-  const char **paths = ig_scope_array(s->c, s->nin + 1, sizeof *paths);
-  if (!paths) return s->c->status;
-  for (size_t i = 0; i < s->nin; i++) paths[i] = s->m->inputs.at[i]->name;
-  return ig_program_check_inputs(s->c, s->m->runnable, s->inputs, paths, s->nin);
-}
-
-// One value per placeholder: weights, buffers as this session has them, inputs.
-static const ig_value *arguments(const ig_session *s) {
-  const ig_graph *g = s->m->runnable->graph;
-  ig_value *values = ig_scope_array(s->c, s->nweights + 1, sizeof *values);
-  size_t k = 0;
-  size_t user = 0;
-  for (const ig_node *n = g->first; values && n; n = n->next) {
-    if (!ig_node_is_placeholder(n)) continue;
-    values[k] = n->role == IG_INPUT_USER ? s->inputs[user++]
-                : s->values[k]           ? ig_of_tensor(s->values[k])
-                : n->constant            ? ig_of_tensor(n->constant)
-                                         : ig_none();  // tokens have none
-    k++;
-  }
-  return values;
-}
-
-static ig_status run_program(const ig_session *s, ig_value *outs) {
-  IG_RETURN_IF_ERR(check_relations(s));
-  const ig_value *values = arguments(s);
-  if (!values) return s->c->status;
-  return ig_graph_run(s->c, s->m->runnable->graph, values, s->nweights, outs);
-}
-
-// New values of buffers are the initial values of the next run.
-static void keep_buffers(ig_session *s) {
-  for (size_t i = 0; s->m->runnable && i < s->nout; i++) {
-    const ig_model_port *p = s->m->outputs.at[i];
-    if (p->role != IG_PORT_BUFFER || s->outputs[i].kind != IG_KIND_TENSOR) continue;
-    for (size_t k = 0; k < s->nweights; k++) {
-      const char *target = s->m->runnable->inputs[k].target;
-      if (!target || strcmp(target, p->target) != 0) continue;
-      ig_tensor *fresh = ig_tensor_retain(s->outputs[i].tensor);
-      ig_tensor_release(s->values[k]);
-      s->values[k] = fresh;
-    }
-  }
-}
-
-ig_status ig_session_run(ig_session *s) {
-  ig_ctx *c = s->c;
-  if (c->status != IG_OK) return c->status;
-  IG_RETURN_IF_ERR(all_given(s));
-  forget_outputs(s);
-  ig_scope scope = ig_scope_open(c);
-  ig_value *outs = ig_scope_array(c, s->nout + 1, sizeof *outs);
-  ig_watch watch = {s->watch, s->watch_user};
-  ig_mode_change change = {IG_MODE_NO_GRAD | IG_MODE_WATCH,
-                           {.no_grad = true, .watch = s->watch ? &watch : NULL}};
-  ig_mode_scope mode = ig_mode_push(c, &change);
-  const ig_account outer = ig_account_open(c, &s->m->limits);
-  ig_status st = !outs ? c->status : s->m->runnable ? run_program(s, outs) : run_format(s, outs);
-  ig_account_close(c, &outer);
-  ig_mode_pop(c, &mode);
-  for (size_t i = 0; outs && i < s->nout && st == IG_OK; i++) {
-    if (!ig_texts_copy(c, &s->lists, &outs[i])) st = c->status;
-  }
-  for (size_t i = 0; outs && i < s->nout && st == IG_OK; i++) {
-    retain(&outs[i]);
-    s->outputs[i] = outs[i];
-  }
-  ig_scope_close(c, scope);
-  if (st != IG_OK) return st;
-  keep_buffers(s);
-  s->ran = true;
-  return IG_OK;
-}
-
-ig_status ig_session_export(ig_session *s, ig_program **out) {
-  *out = NULL;
-  if (s->c->status != IG_OK) return s->c->status;
-  if (!s->m->format->export) {
-    return ig_fail(s->c, IG_UNSUPPORTED, "%s: %s", s->m->name,
-                   s->m->program ? "it has a program already" : "it cannot be captured");
-  }
-  IG_RETURN_IF_ERR(all_given(s));
-  IG_RETURN_IF_ERR(start(s));
-  const ig_account outer = ig_account_open(s->c, &s->m->limits);
-  ig_status st = s->m->format->export(s->c, s->m, s->state, s->inputs, out);
-  ig_account_close(s->c, &outer);
-  return st;
-}
-
 // ---- outputs
 
 const ig_value *ig_session_output_at(const ig_session *s, size_t i) {
@@ -442,6 +332,19 @@ const ig_tensor *ig_session_output(const ig_session *s, const char *name) {
   int i = find_output(s, name);
   const ig_value *v = i < 0 ? NULL : ig_session_output_at(s, (size_t)i);
   return v && v->kind == IG_KIND_TENSOR ? v->tensor : NULL;
+}
+
+ig_status ig_session_bind_output(ig_session *s, const char *name, void *data, size_t bytes) {
+  if (s->c->status != IG_OK) return s->c->status;
+  int i = find_output(s, name);
+  if (i < 0 || s->m->outputs.at[i]->kind != IG_KIND_TENSOR) {
+    return ig_fail(s->c, IG_NOT_FOUND, "%s: no output '%s' that is a tensor", s->m->name,
+                   name ? name : "out0");
+  }
+  s->targets[i] = (ig_plan_target){data, bytes};
+  s->bound = false;
+  for (size_t k = 0; k < s->nout; k++) s->bound = s->bound || s->targets[k].data;
+  return IG_OK;
 }
 
 ig_status ig_session_read(ig_session *s, const char *name, void *data, size_t bytes) {

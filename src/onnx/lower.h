@@ -35,6 +35,7 @@ ig_onnx_lower_fn ig_onnx_lower_histc;
 ig_onnx_lower_fn ig_onnx_lower_embedding_renorm;
 ig_onnx_lower_fn ig_onnx_lower_fake_quantize;
 ig_onnx_lower_fn ig_onnx_lower_fake_quantize_channel;
+ig_onnx_lower_fn ig_onnx_lower_fake_quantize_given;
 ig_onnx_lower_fn ig_onnx_lower_adaptive_max;
 ig_onnx_lower_fn ig_onnx_lower_avg_ceil;
 ig_onnx_lower_fn ig_onnx_lower_avg_ceil3d;

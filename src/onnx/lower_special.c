@@ -309,6 +309,22 @@ bool ig_onnx_lower_fake_quantize(ig_ctx *c, int opset, const ig_value *args, ig_
   return true;
 }
 
+// self, scale, zero_point, fake_quant_enabled, quant_min, quant_max
+bool ig_onnx_lower_fake_quantize_given(ig_ctx *c, int opset, const ig_value *args, ig_value *outs) {
+  (void)opset;
+  ig_tensor *x = args[0].tensor;
+  ig_tensor *scale = ig_view(c, args[1].tensor, ig_of_ints(NULL, 0));
+  ig_tensor *zero = ig_cast(c, ig_view(c, args[2].tensor, ig_of_ints(NULL, 0)), x->dtype);
+  ig_tensor *steps = ig_round(c, ig_mul_tensor(c, x, ig_reciprocal(c, scale)));
+  steps = ig_add_tensor(c, steps, zero);
+  quantized(c, steps, &args[4], &args[5], outs);
+  ig_tensor *back = ig_sub_tensor(c, outs[0].tensor, zero);
+  back = ig_mul_tensor(c, back, scale);
+  ig_tensor *on = ig_cast(c, ig_view(c, args[3].tensor, ig_of_ints(NULL, 0)), IG_BOOL);
+  outs[0] = ig_of_tensor(ig_where_self(c, on, back, x));
+  return true;
+}
+
 // self, scale, zero_point, axis, quant_min, quant_max
 bool ig_onnx_lower_fake_quantize_channel(ig_ctx *c, int opset, const ig_value *args,
                                          ig_value *outs) {

@@ -40,6 +40,8 @@ const ig_onnx_lowering ig_onnx_lowerings[] = {
     {"aten.histc.default", ig_onnx_lower_histc},
     {"aten.embedding_renorm.default", ig_onnx_lower_embedding_renorm},
     {"aten.fake_quantize_per_tensor_affine_cachemask.default", ig_onnx_lower_fake_quantize},
+    {"aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default",
+     ig_onnx_lower_fake_quantize_given},
     {"aten.fake_quantize_per_channel_affine_cachemask.default",
      ig_onnx_lower_fake_quantize_channel},
     {"aten.adaptive_max_pool2d.default", ig_onnx_lower_adaptive_max},

@@ -65,6 +65,41 @@ static void per_tensor(ig_onnx *x, const ig_onnx_call *call) {
   mask(x, call, scale, ig_onnx_number(x, IG_F32, (double)zero), &call->args[3], &call->args[4]);
 }
 
+// A tensor of one element, without dimensions: QuantizeLinear takes vectors for channels.
+static const char *scalar(ig_onnx *x, const ig_value *v, ig_dtype d) {
+  const ig_tensor *t = ig_onnx_tensor_of(v);
+  const char *name = ig_onnx_operand(x, v, d);
+  return t && t->ndim ? ig_onnx_emit2(x, "Reshape", name, ig_onnx_vector(x, NULL, 0), NULL) : name;
+}
+
+// self, scale, zero_point, quant_min, quant_max
+static bool given_can(int opset, const ig_value *args, size_t n) {
+  (void)opset;
+  return n >= 5 && is_f32(&args[0]) && quantized_type(&args[n - 2], &args[n - 1]) != IG_DTYPE_COUNT;
+}
+static void given(ig_onnx *x, const ig_onnx_call *call) {
+  const ig_value *range = &call->args[call->node->op->schema.nargs - 2];
+  ig_dtype d = quantized_type(&range[0], &range[1]);
+  const char *scale = scalar(x, &call->args[1], IG_F32);
+  const char *zero = scalar(x, &call->args[2], d);
+  there_and_back(x, call, scale, zero, 1);
+}
+
+// self, scale, zero_point, fake_quant_enabled, quant_min, quant_max -> output, mask
+static void switched(ig_onnx *x, const ig_onnx_call *call) {
+  const ig_value *a = call->args;
+  ig_dtype d = quantized_type(&a[4], &a[5]);
+  const char *scale = scalar(x, &a[1], IG_F32);
+  const char *zero = scalar(x, &a[2], d);
+  ig_onnx_call steps = *call;
+  steps.out = ig_onnx_fresh(x, "DequantizeLinear");
+  there_and_back(x, &steps, scale, zero, 1);
+  const char *on = scalar(x, &a[3], IG_BOOL);
+  const char *self = ig_onnx_operand(x, &a[0], IG_F32);
+  (void)ig_onnx_emit3(x, "Where", on, steps.out, self, call->out);
+  mask(x, call, scale, scalar(x, &a[2], IG_F32), &a[4], &a[5]);
+}
+
 // self, scale, zero_point, axis, quant_min, quant_max
 static void per_channel(ig_onnx *x, const ig_onnx_call *call) {
   ig_dtype d = quantized_type(&call->args[4], &call->args[5]);
@@ -131,6 +166,9 @@ static void dequantize_channels(ig_onnx *x, const ig_onnx_call *call) {
 const ig_onnx_row ig_onnx_quant[] = {
     {"aten.fake_quantize_per_tensor_affine_cachemask.default", per_tensor, NULL, tensor_can},
     {"aten.fake_quantize_per_channel_affine_cachemask.default", per_channel, NULL, channel_can},
+    {"aten.fake_quantize_per_tensor_affine.tensor_qparams", given, NULL, given_can},
+    {"aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default", switched, NULL,
+     given_can},
     {"quantized_decomposed.quantize_per_tensor.default", quantize, NULL, one_way_can},
     {"quantized_decomposed.dequantize_per_tensor.default", dequantize, NULL, one_way_can},
     {"quantized_decomposed.dequantize_per_channel.default", dequantize_channels, NULL,

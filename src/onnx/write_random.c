@@ -136,7 +136,28 @@ static void bernoulli_p(ig_onnx *x, const ig_onnx_call *call) {
   coin(x, call, &call->args[1]);
 }
 
+// self, num_samples, replacement: ONNX draws with replacement only, by rows and from logarithms
+static bool draws_again(int opset, const ig_value *args, size_t n) {
+  (void)opset;
+  bool one = n > 1 && args[1].kind == IG_KIND_INT && !args[1].i.expr && args[1].i.value == 1;
+  return one || (n > 2 && args[2].kind == IG_KIND_BOOL && args[2].b);
+}
+static void multinomial(ig_onnx *x, const ig_onnx_call *call) {
+  const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
+  const char *chances = ig_onnx_operand(x, &call->args[0], IG_F32);
+  bool row = self && self->ndim == 1;
+  if (row) chances = ig_onnx_unsqueeze(x, chances, 0, NULL);
+  ig_onnx_node node = {.op_type = "Multinomial",
+                       .in = {ig_onnx_emit1(x, "Log", chances, NULL)},
+                       .attrs = {ig_onnx_int("dtype", ig_onnx_elem_type(IG_I64)),
+                                 ig_onnx_int("sample_size", ig_onnx_int_of(x, &call->args[1]))},
+                       .out = row ? NULL : call->out};
+  const char *drawn = ig_onnx_emit(x, &node);
+  if (row) (void)ig_onnx_squeeze(x, drawn, 0, call->out);
+}
+
 const ig_onnx_row ig_onnx_random[] = {
+    {"aten.multinomial.default", multinomial, NULL, draws_again},
     {"aten.rand.default", rand_, NULL, NULL},
     {"aten.rand.generator", rand_, NULL, NULL},
     {"aten.rand_like.default", rand_, NULL, NULL},

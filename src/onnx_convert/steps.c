@@ -621,7 +621,7 @@ static bool split_down(ig_cv *v, ig_om_node *n) {
   if (x->ndim >= 0 && at >= 0 && at < x->ndim && x->dims[at] >= 0 && x->dims[at] % parts == 0)
     return false;
   ig_str text = ig_str_make(v->c->alloc);
-  long long past = axis == -1 ? INT64_MAX : (long long)axis + 1;
+  long long past = axis == -1 || axis == INT64_MAX ? INT64_MAX : (long long)axis + 1;
   ig_str_add(&text,
              "d = Slice(Shape($0), [%lld], [%lld]); c = Div(Add(d, [%lld]), [%lld]); "
              "l = Sub(d, Mul(c, [%lld])); ",

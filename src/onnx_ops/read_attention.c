@@ -16,8 +16,8 @@ static ig_tensor *split_heads(ig_rd *r, ig_tensor *t, int64_t heads) {
     ig_rd_fail(r, IG_INVALID, "inputs of 3 dimensions need the numbers of heads");
     return NULL;
   }
-  ig_int size = ig_int_floordiv(r->c, ig_sizes(t)[2], ig_const(heads));
-  ig_int sizes[4] = {ig_sizes(t)[0], ig_sizes(t)[1], ig_const(heads), size};
+  ig_int size = ig_int_floordiv(r->c, ig_rd_size(r, t, 2), ig_const(heads));
+  ig_int sizes[4] = {ig_rd_size(r, t, 0), ig_rd_size(r, t, 1), ig_const(heads), size};
   static const int64_t perm[] = {0, 2, 1, 3};
   return ig_rd_permute(r, ig_rd_reshape(r, t, sizes, 4), perm, 4);
 }
@@ -26,15 +26,15 @@ static ig_tensor *join_heads(ig_rd *r, ig_tensor *t) {
   static const int64_t perm[] = {0, 2, 1, 3};
   t = ig_rd_permute(r, t, perm, 4);
   if (!t) return NULL;
-  ig_int sizes[3] = {ig_sizes(t)[0], ig_sizes(t)[1],
-                     ig_int_mul(r->c, ig_sizes(t)[2], ig_sizes(t)[3])};
+  ig_int sizes[3] = {ig_rd_size(r, t, 0), ig_rd_size(r, t, 1),
+                     ig_int_mul(r->c, ig_rd_size(r, t, 2), ig_rd_size(r, t, 3))};
   return ig_rd_reshape(r, t, sizes, 3);
 }
 
 // Every key head serves several query heads, neighbours in order.
 static ig_tensor *share_heads(ig_rd *r, ig_tensor *t, ig_int q_heads) {
-  if (!t || ig_int_eq(r->c, ig_sizes(t)[1], q_heads)) return t;
-  int64_t mine = ig_rd_plain(r, ig_sizes(t)[1]);
+  if (!t || ig_int_eq(r->c, ig_rd_size(r, t, 1), q_heads)) return t;
+  int64_t mine = ig_rd_plain(r, ig_rd_size(r, t, 1));
   int64_t all = ig_rd_plain(r, q_heads);
   if (mine < 1 || all % mine) {
     ig_rd_fail(r, IG_MISMATCH, "%lld query heads for %lld key heads", (long long)all,
@@ -71,7 +71,7 @@ static ig_tensor *positions(ig_rd *r, const attention *a) {
   ig_tensor *at = ig_rd_unsqueeze(r, count_to(r, a->length), 1);
   if (!at) return NULL;
   if (a->past) {
-    ig_value offset = ig_of_int(ig_sizes(a->past)[2]);
+    ig_value offset = ig_of_int(ig_rd_size(r, a->past, 2));
     return ig_add_value(r->c, at, &offset);
   }
   if (!a->nonpad) return at;
@@ -83,7 +83,7 @@ static ig_tensor *positions(ig_rd *r, const attention *a) {
 static ig_tensor *mask_bias(ig_rd *r, const attention *a) {
   ig_tensor *mask = ig_rd_opt(r, 3);
   if (!mask || mask->ndim == 0) return mask;
-  ig_int have = ig_sizes(mask)[mask->ndim - 1];
+  ig_int have = ig_rd_size(r, mask, -1);
   bool is_bool = mask->dtype == IG_BOOL;
   if (!ig_int_eq(r->c, have, a->total) && !ig_int_eq_i64(r->c, have, 1)) {
     ig_int pads[2] = {ig_const(0), ig_int_sub(r->c, a->total, have)};
@@ -128,10 +128,10 @@ static ig_tensor *guard_rows(ig_rd *r, ig_tensor *prob, ig_tensor *bias) {
 static ig_tensor *scores(ig_rd *r, const attention *a, double *softcap) {
   static const int64_t turn[] = {0, 1, 3, 2};
   const ig_om_attr *given = ig_rd_attr(r, "scale");
-  double size = (double)ig_rd_plain(r, ig_sizes(a->q)[3]);
+  double size = (double)ig_rd_plain(r, ig_rd_size(r, a->q, 3));
   double scale = sqrt(given && given->type == IG_OM_ATTR_FLOAT ? (double)given->f : 1 / sqrt(size));
   ig_tensor *factor = ig_rd_scalar(r, scale, a->q->dtype);
-  ig_tensor *k = share_heads(r, a->k, ig_sizes(a->q)[1]);
+  ig_tensor *k = share_heads(r, a->k, ig_rd_size(r, a->q, 1));
   ig_tensor *q = ig_rd_mul(r, a->q, factor);
   k = ig_rd_mul(r, ig_rd_permute(r, k, turn, 4), factor);
   *softcap = ig_rd_attr_float(r, "softcap", 0);
@@ -156,7 +156,7 @@ static void attend(ig_rd *r, attention *a, bool flat) {
   ig_tensor *prob = x ? ig_softmax_int(r->c, x, ig_const(-1)) : NULL;
   prob = ig_cast(r->c, guard_rows(r, prob, bias), a->q->dtype);
   if (mode == 3) shown = prob;
-  ig_tensor *v = share_heads(r, a->v, ig_sizes(a->q)[1]);
+  ig_tensor *v = share_heads(r, a->v, ig_rd_size(r, a->q, 1));
   ig_tensor *y = prob && v ? ig_rd_matmul(r, prob, ig_cast(r->c, v, prob->dtype)) : NULL;
   ig_rd_out(r, 0, flat ? join_heads(r, y) : y);
   ig_rd_out(r, 1, a->k);
@@ -186,8 +186,8 @@ static void read_attention(ig_rd *r) {
     a.v = ig_rd_cat(r, (ig_tensor *[]){past_v, a.v}, 2, 2);
   }
   if (!a.k || !a.v) return;
-  a.length = ig_sizes(a.q)[2];
-  a.total = ig_sizes(a.k)[2];
+  a.length = ig_rd_size(r, a.q, 2);
+  a.total = ig_rd_size(r, a.k, 2);
   attend(r, &a, flat);
 }
 
@@ -215,13 +215,13 @@ static void read_flex_attention(ig_rd *r) {
     return;
   }
   const ig_om_attr *given = ig_rd_attr(r, "scale");
-  double scale = given ? (double)given->f : 1 / sqrt((double)ig_rd_plain(r, ig_sizes(q)[3]));
+  double scale = given ? (double)given->f : 1 / sqrt((double)ig_rd_plain(r, ig_rd_size(r, q, 3)));
   int64_t precision =
       ig_rd_attr_int(r, "softmax_precision", q->dtype == IG_F64 ? IG_OM_DOUBLE : IG_OM_FLOAT);
   ig_dtype d = ig_om_elem_dtype(precision > 0 && precision < IG_OM_ELEM_COUNT ? (int)precision : 0);
   if (d == IG_DTYPE_COUNT) d = IG_F32;
-  k = ig_rd_permute(r, share_heads(r, k, ig_sizes(q)[1]), turn, 4);
-  v = share_heads(r, v, ig_sizes(q)[1]);
+  k = ig_rd_permute(r, share_heads(r, k, ig_rd_size(r, q, 1)), turn, 4);
+  v = share_heads(r, v, ig_rd_size(r, q, 1));
   ig_tensor *x = k ? ig_rd_matmul(r, q, k) : NULL;
   x = ig_cast(r->c, ig_rd_muln(r, x, scale), d);
   x = modify(r, "score_mod", x);
@@ -269,7 +269,7 @@ static bool linear_inputs(ig_rd *r, linear *l, int64_t qh, int64_t kvh, ig_dtype
   if (gated) l->decay = split_heads(r, ig_cast(r->c, ig_rd_in(r, 4), d), kvh);
   if (l->delta) {
     ig_tensor *beta = ig_cast(r->c, ig_rd_in(r, 5), d);
-    bool one = beta && beta->ndim == 3 && ig_int_eq_i64(r->c, ig_sizes(beta)[2], 1);
+    bool one = beta && beta->ndim == 3 && ig_int_eq_i64(r->c, ig_rd_size(r, beta, 2), 1);
     l->beta = one ? ig_rd_unsqueeze(r, beta, 1) : split_heads(r, beta, kvh);
   }
   return ig_rd_ok(r);
@@ -287,12 +287,13 @@ static void read_linear_attention(ig_rd *r) {
   }
   ig_dtype d = q->dtype == IG_F64 ? IG_F64 : IG_F32;
   if (!linear_inputs(r, &l, qh, kvh, d)) return;
-  ig_int sizes[4] = {ig_sizes(l.k)[0], ig_const(kvh), ig_sizes(l.k)[3], ig_sizes(l.v)[3]};
+  ig_int sizes[4] = {ig_rd_size(r, l.k, 0), ig_const(kvh), ig_rd_size(r, l.k, 3),
+                     ig_rd_size(r, l.v, 3)};
   ig_dtype state_type = past ? past->dtype : q->dtype;
   ig_tensor *state = past ? ig_cast(r->c, past, d) : ig_rd_full(r, sizes, 4, 0, d);
   double scale = ig_rd_attr_float(r, "scale", 0);
-  if (scale == 0) scale = 1 / sqrt((double)ig_rd_plain(r, ig_sizes(l.q)[3]));
-  int64_t length = ig_rd_plain(r, ig_sizes(l.q)[2]);
+  if (scale == 0) scale = 1 / sqrt((double)ig_rd_plain(r, ig_rd_size(r, l.q, 3)));
+  int64_t length = ig_rd_plain(r, ig_rd_size(r, l.q, 2));
   ig_tensor **ys = ig_scope_array(r->c, (size_t)length, sizeof *ys);
   for (int64_t t = 0; ys && t < length && ig_rd_ok(r); t++) {
     state = linear_step(r, &l, state, t);
@@ -323,7 +324,7 @@ static ig_tensor *cache_rows(ig_rd *r, ig_tensor *cache, ig_tensor *ids) {
   ig_int all = ig_numel_of(r->c, ids);
   ig_tensor *flat = ig_rd_reshape(r, ids, &all, 1);
   ig_tensor *rows = flat ? ig_index_select(r->c, cache, ig_const(0), flat) : NULL;
-  ig_int sizes[3] = {ig_sizes(ids)[0], ig_sizes(ids)[1], ig_sizes(cache)[1]};
+  ig_int sizes[3] = {ig_rd_size(r, ids, 0), ig_rd_size(r, ids, 1), ig_rd_size(r, cache, 1)};
   return ig_rd_reshape(r, rows, sizes, 3);
 }
 
@@ -341,7 +342,7 @@ static ig_tensor *rotate(ig_rd *r, ig_tensor *x, ig_tensor *cos, ig_tensor *sin,
   if (!re || !im) return NULL;
   if (!mixed) return ig_rd_cat(r, (ig_tensor *[]){re, im}, 2, 3);
   ig_tensor *pairs = ig_rd_stack(r, (ig_tensor *[]){re, im}, 2, 4);
-  ig_int sizes[4] = {ig_sizes(x)[0], ig_sizes(x)[1], ig_sizes(x)[2], ig_const(dim)};
+  ig_int sizes[4] = {ig_rd_size(r, x, 0), ig_rd_size(r, x, 1), ig_rd_size(r, x, 2), ig_const(dim)};
   return ig_rd_reshape(r, pairs, sizes, 4);
 }
 
@@ -360,14 +361,14 @@ static void read_rotary(ig_rd *r) {
   }
   ig_tensor *x = input;
   if (input->ndim == 3) {
-    ig_int size = ig_int_floordiv(r->c, ig_sizes(x)[2], ig_const(heads));
-    ig_int sizes[4] = {ig_sizes(x)[0], ig_sizes(x)[1], ig_const(heads), size};
+    ig_int size = ig_int_floordiv(r->c, ig_rd_size(r, x, 2), ig_const(heads));
+    ig_int sizes[4] = {ig_rd_size(r, x, 0), ig_rd_size(r, x, 1), ig_const(heads), size};
     x = ig_rd_reshape(r, x, sizes, 4);
   } else {
     x = ig_rd_permute(r, x, perm, 4);
   }
   if (!x) return;
-  int64_t size = ig_rd_plain(r, ig_sizes(x)[3]);
+  int64_t size = ig_rd_plain(r, ig_rd_size(r, x, 3));
   int64_t dim = ig_rd_attr_int(r, "rotary_embedding_dim", 0);
   if (dim == 0) dim = size;
   if (dim < 2 || dim % 2 || dim > size) {

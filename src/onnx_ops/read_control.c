@@ -652,8 +652,8 @@ static void read_scan_8(ig_rd *r) {
     ig_rd_fail(r, IG_INVALID, "expected 2 or more dimensions");
     return;
   }
-  int64_t batches = ig_rd_plain(r, ig_sizes(s.xs[0])[0]);
-  s.length = ig_rd_plain(r, ig_sizes(s.xs[0])[1]);
+  int64_t batches = ig_rd_plain(r, ig_rd_size(r, s.xs[0], 0));
+  s.length = ig_rd_plain(r, ig_rd_size(r, s.xs[0], 1));
   if (lens && nlens != (size_t)batches) {
     ig_rd_fail(r, IG_MISMATCH, "%zu lengths for %lld batches", nlens, (long long)batches);
     return;

@@ -12,15 +12,15 @@ static bool check_groups(ig_rd *r, const ig_tensor *x, const ig_tensor *w, int64
     ig_rd_fail(r, IG_MISMATCH, "input has %d dimensions, weight %d", x->ndim, w->ndim);
     return false;
   }
-  int64_t out = ig_rd_plain(r, ig_sizes(w)[0]);
+  int64_t out = ig_rd_plain(r, ig_rd_size(r, w, 0));
   if (group < 1 || out % group) {
     ig_rd_fail(r, IG_INVALID, "group %lld does not divide %lld channels", (long long)group,
                (long long)out);
     return false;
   }
-  ig_int per = ig_sizes(w)[transposed ? 0 : 1];
+  ig_int per = ig_rd_size(r, w, transposed ? 0 : 1);
   if (!transposed) per = ig_int_mul(r->c, per, ig_const(group));
-  if (!ig_int_eq(r->c, per, ig_sizes(x)[1])) {
+  if (!ig_int_eq(r->c, per, ig_rd_size(r, x, 1))) {
     ig_rd_fail(r, IG_MISMATCH, "the channels of input and weight do not fit group %lld",
                (long long)group);
     return false;
@@ -31,7 +31,7 @@ static bool check_groups(ig_rd *r, const ig_tensor *x, const ig_tensor *w, int64
 static bool read_window(ig_rd *r, const ig_tensor *x, const ig_tensor *w, ig_rd_window *win) {
   int64_t kernel[IG_WINDOW_MAX];
   for (int i = 0; i < w->ndim - 2 && i < IG_WINDOW_MAX; i++) {
-    kernel[i] = ig_rd_plain(r, ig_sizes(w)[2 + i]);
+    kernel[i] = ig_rd_plain(r, ig_rd_size(r, w, 2 + i));
     if (kernel[i] < 1) {
       ig_rd_fail(r, IG_INVALID, "a kernel of size %lld", (long long)kernel[i]);
       return false;
@@ -81,7 +81,7 @@ static bool transposed_pads(ig_rd *r, const ig_tensor *x, ig_rd_window *w, const
     return false;
   }
   for (int i = 0; i < w->n; i++) {
-    int64_t size = ig_rd_plain(r, ig_sizes(x)[2 + i]);
+    int64_t size = ig_rd_plain(r, ig_rd_size(r, x, 2 + i));
     int64_t full = (size - 1) * w->stride[i] + extra[i] + ig_rd_window_reach(w, i);
     int64_t want = shape && n ? shape[i] : size * w->stride[i];
     if (want < 1 || want > (int64_t)1 << 40) ig_rd_fail(r, IG_INVALID, "an output of this shape");
@@ -151,8 +151,8 @@ static void read_causal_conv(ig_rd *r) {
     ig_rd_fail(r, IG_INVALID, "expected 3 dimensions");
     return;
   }
-  int64_t k = ig_rd_plain(r, ig_sizes(w)[2]);
-  ig_int sizes[3] = {ig_sizes(x)[0], ig_sizes(x)[1], ig_const(k - 1)};
+  int64_t k = ig_rd_plain(r, ig_rd_size(r, w, 2));
+  ig_int sizes[3] = {ig_rd_size(r, x, 0), ig_rd_size(r, x, 1), ig_const(k - 1)};
   if (!past) past = ig_rd_full(r, sizes, 3, 0, x->dtype);
   ig_tensor *parts[2] = {past, x};
   ig_tensor *all = ig_rd_cat(r, parts, 2, 2);
@@ -161,13 +161,14 @@ static void read_causal_conv(ig_rd *r) {
   ig_value ones = ig_of_ints(&one, 1);
   ig_value zeros = ig_of_ints(&zero, 1);
   ig_tensor *y =
-      all ? ig_convolution(r->c, all, w, b, ones, zeros, ones, false, zeros, ig_sizes(x)[1]) : NULL;
+      all ? ig_convolution(r->c, all, w, b, ones, zeros, ones, false, zeros, ig_rd_size(r, x, 1))
+          : NULL;
   const char *activation = ig_rd_attr_text(r, "activation", "none");
   if (strcmp(activation, "none") != 0 && y) y = ig_mul_tensor(r->c, y, ig_sigmoid(r->c, y));
   ig_rd_out(r, 0, y);
   if (!ig_rd_wants(r, 1) || !all) return;
-  ig_value end = ig_of_int(ig_sizes(all)[2]);
-  ig_value start = ig_of_int(ig_int_sub(r->c, ig_sizes(all)[2], ig_const(k - 1)));
+  ig_value end = ig_of_int(ig_rd_size(r, all, 2));
+  ig_value start = ig_of_int(ig_int_sub(r->c, ig_rd_size(r, all, 2), ig_const(k - 1)));
   ig_rd_out(r, 1, ig_slice_tensor_with(r->c, all, ig_const(2), start, end, ig_const(1)));
 }
 
@@ -268,12 +269,12 @@ static void read_col2im(ig_rd *r) {
     if (!ig_checked_mul(per_block, b.block[i], &per_block)) per_block = INT64_MAX;
     dims[2 + i] = b.image[i];
   }
-  int64_t rows = ig_sizes(x)[1].value;  // concrete: x has bytes
-  if (positions != ig_sizes(x)[2].value || rows % per_block) {
+  int64_t rows = ig_rd_size(r, x, 1).value;  // concrete: x has bytes
+  if (positions != ig_rd_size(r, x, 2).value || rows % per_block) {
     ig_rd_fail(r, IG_MISMATCH, "the columns do not fit the blocks");
     return;
   }
-  dims[0] = ig_sizes(x)[0].value;
+  dims[0] = ig_rd_size(r, x, 0).value;
   dims[1] = rows / per_block;
   ig_tensor *out = ig_rd_real(r, IG_F32, dims, b.n + 2);
   if (!out || positions == 0) return;
@@ -376,11 +377,11 @@ static void read_deform_conv(ig_rd *r) {
   d.mask = mask ? ig_rd_bytes(r, mask, IG_F32) : NULL;
   d.bias = b ? ig_rd_bytes(r, b, IG_F32) : NULL;
   if (!ig_rd_ok(r)) return;
-  int64_t n = ig_sizes(x)[0].value;  // concrete: x has bytes
-  d.c = ig_sizes(x)[1].value;
-  d.h = ig_sizes(x)[2].value;
-  d.wd = ig_sizes(x)[3].value;
-  d.oc = ig_sizes(w)[0].value;
+  int64_t n = ig_rd_size(r, x, 0).value;  // concrete: x has bytes
+  d.c = ig_rd_size(r, x, 1).value;
+  d.h = ig_rd_size(r, x, 2).value;
+  d.wd = ig_rd_size(r, x, 3).value;
+  d.oc = ig_rd_size(r, w, 0).value;
   d.oh =
       (d.h + d.win.before[0] + d.win.after[0] - ig_rd_window_reach(&d.win, 0)) / d.win.stride[0] +
       1;
@@ -388,8 +389,8 @@ static void read_deform_conv(ig_rd *r) {
       (d.wd + d.win.before[1] + d.win.after[1] - ig_rd_window_reach(&d.win, 1)) / d.win.stride[1] +
       1;
   bool bias_fits = !b || ig_tensor_numel(b) == d.oc;
-  if (d.og < 1 || d.c % d.og || d.oh < 1 || d.ow < 1 || !bias_fits || ig_sizes(off)[0].value != n ||
-      !deform_fits(&d, off, mask)) {
+  if (d.og < 1 || d.c % d.og || d.oh < 1 || d.ow < 1 || !bias_fits ||
+      ig_rd_size(r, off, 0).value != n || !deform_fits(&d, off, mask)) {
     ig_rd_fail(r, IG_MISMATCH, "offset, mask or bias do not fit the windows");
     return;
   }

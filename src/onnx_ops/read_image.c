@@ -67,10 +67,10 @@ static void sample_volume(ig_rd *r, ig_tensor *x, ig_tensor *grid, volume *v) {
   const float *g = ig_rd_bytes(r, grid, IG_F32);
   if (!v->x || !g) return;
   const ig_int *s = ig_sizes(grid);
-  int64_t n = ig_sizes(x)[0].value;  // concrete: x has bytes
-  int64_t c = ig_sizes(x)[1].value;
+  int64_t n = ig_rd_size(r, x, 0).value;  // concrete: x has bytes
+  int64_t c = ig_rd_size(r, x, 1).value;
   int64_t dims[5] = {n, c, s[1].value, s[2].value, s[3].value};
-  for (int i = 0; i < 3; i++) v->size[i] = ig_sizes(x)[2 + i].value;
+  for (int i = 0; i < 3; i++) v->size[i] = ig_rd_size(r, x, 2 + i).value;
   if (s[0].value != n || s[4].value != 3) {
     ig_rd_fail(r, IG_MISMATCH, "the grid does not fit the input");
     return;
@@ -219,10 +219,10 @@ static bool roi_place(const rois *a, const roi_args *g, int64_t i, bin *out) {
   return fabs(w) < 1e6 && fabs(h) < 1e6;
 }
 
-static bool roi_fits(const rois *a, const ig_tensor *x, const ig_tensor *boxes,
+static bool roi_fits(ig_rd *r, const rois *a, const ig_tensor *x, const ig_tensor *boxes,
                      const int64_t *batch, size_t n) {
-  int64_t batches = ig_sizes(x)[0].value;  // concrete: they have bytes
-  bool fits = ig_sizes(boxes)[0].value == (int64_t)n && ig_sizes(boxes)[1].value == 4;
+  int64_t batches = ig_rd_size(r, x, 0).value;  // concrete: they have bytes
+  bool fits = ig_rd_size(r, boxes, 0).value == (int64_t)n && ig_rd_size(r, boxes, 1).value == 4;
   for (size_t i = 0; i < n; i++) fits &= batch[i] >= 0 && batch[i] < batches;
   return fits && a->oh >= 1 && a->ow >= 1 && a->ratio >= 0 && a->ratio <= 1 << 12 && a->h >= 1 &&
          a->w >= 1;
@@ -324,9 +324,9 @@ static void roi_formula(ig_rd *r, ig_tensor *x, ig_tensor *boxes, bool shift, bo
     ig_rd_fail(r, IG_UNSUPPORTED, "a program needs a sampling_ratio of 0 to 64");
     return;
   }
-  ig_int h = ig_sizes(x)[2];
-  ig_int w = ig_sizes(x)[3];
-  ig_int channels = ig_sizes(x)[1];
+  ig_int h = ig_rd_size(r, x, 2);
+  ig_int w = ig_rd_size(r, x, 3);
+  ig_int channels = ig_rd_size(r, x, 1);
   ig_tensor *box = ig_rd_muln(r, boxes, ig_rd_attr_float(r, "spatial_scale", 1));
   if (shift) box = ig_rd_addn(r, box, -0.5);
   ig_tensor *corner[4];
@@ -411,7 +411,7 @@ static void read_roi_align(ig_rd *r) {
   a.h = s[2].value;
   a.w = s[3].value;
   int64_t dims[4] = {(int64_t)n, a.c, a.oh, a.ow};
-  bool fits = roi_fits(&a, x, boxes, g.batch, n);
+  bool fits = roi_fits(r, &a, x, boxes, g.batch, n);
   if (!fits) ig_rd_fail(r, IG_INVALID, "boxes, batches or sizes out of range");
   ig_tensor *out = fits ? ig_rd_real(r, IG_F32, dims, 4) : NULL;
   float *to = out ? ig_tensor_data(out) : NULL;
@@ -449,8 +449,8 @@ static void read_max_roi_pool(ig_rd *r) {
   int64_t c = s[1].value;  // concrete: x has bytes
   int64_t h = s[2].value;
   int64_t w = s[3].value;
-  int64_t dims[4] = {ig_sizes(boxes)[0].value, c, shape[0], shape[1]};
-  ig_tensor *out = ig_sizes(boxes)[1].value == 5 ? ig_rd_real(r, IG_F32, dims, 4) : NULL;
+  int64_t dims[4] = {ig_rd_size(r, boxes, 0).value, c, shape[0], shape[1]};
+  ig_tensor *out = ig_rd_size(r, boxes, 1).value == 5 ? ig_rd_real(r, IG_F32, dims, 4) : NULL;
   float *to = out ? ig_tensor_data(out) : NULL;
   if (!out) ig_rd_fail(r, IG_INVALID, "boxes need 5 columns");
   for (int64_t i = 0; to && i < ig_tensor_numel(out); i++) {
@@ -655,10 +655,10 @@ static ig_tensor *one_number(ig_rd *r, size_t i, ig_dtype dtype) {
 
 static void nms_formula(ig_rd *r, ig_tensor *boxes, ig_tensor *scores) {
   ig_ctx *c = r->c;
-  ig_int n = ig_sizes(scores)[2];
-  bool fits = ig_int_eq_i64(c, ig_sizes(boxes)[2], 4) &&
-              ig_int_eq(c, ig_sizes(boxes)[0], ig_sizes(scores)[0]) &&
-              ig_int_eq(c, ig_sizes(boxes)[1], n);
+  ig_int n = ig_rd_size(r, scores, 2);
+  bool fits = ig_int_eq_i64(c, ig_rd_size(r, boxes, 2), 4) &&
+              ig_int_eq(c, ig_rd_size(r, boxes, 0), ig_rd_size(r, scores, 0)) &&
+              ig_int_eq(c, ig_rd_size(r, boxes, 1), n);
   if (!fits) {
     ig_rd_fail(r, IG_MISMATCH, "boxes and scores do not fit each other");
     return;
@@ -676,7 +676,7 @@ static void nms_formula(ig_rd *r, ig_tensor *boxes, ig_tensor *scores) {
   if (ig_rd_has(r, 4)) {
     alive = ig_gt_tensor(c, ig_value_tensor(&sorted[0]), one_number(r, 4, scores->dtype));
   }
-  ig_int row[] = {ig_sizes(scores)[0], ig_sizes(scores)[1], ig_const(1)};
+  ig_int row[] = {ig_rd_size(r, scores, 0), ig_rd_size(r, scores, 1), ig_const(1)};
   ig_value carried[3] = {ig_of_tensor(ig_rd_full(r, NULL, 0, 0, IG_I64)), ig_of_tensor(alive)};
   carried[2] = ig_of_tensor(ig_rd_full(r, row, 3, 0, IG_I64));
   if (!ig_rd_ok(r)) return;
@@ -715,11 +715,11 @@ static void read_nms(ig_rd *r) {
                 .threshold = ig_rd_has(r, 4) ? ig_rd_one_float(r, 4) : -INFINITY,
                 .limit = ig_rd_has(r, 2) ? ig_rd_one_const(r, 2) : 0};
   if (!b || !sc || !ig_rd_ok(r)) return;
-  int64_t batches = ig_sizes(boxes)[0].value;  // concrete: they have bytes
-  int64_t n = ig_sizes(boxes)[1].value;
-  int64_t classes = ig_sizes(scores)[1].value;
-  if (ig_sizes(boxes)[2].value != 4 || ig_sizes(scores)[0].value != batches ||
-      ig_sizes(scores)[2].value != n) {
+  int64_t batches = ig_rd_size(r, boxes, 0).value;  // concrete: they have bytes
+  int64_t n = ig_rd_size(r, boxes, 1).value;
+  int64_t classes = ig_rd_size(r, scores, 1).value;
+  if (ig_rd_size(r, boxes, 2).value != 4 || ig_rd_size(r, scores, 0).value != batches ||
+      ig_rd_size(r, scores, 2).value != n) {
     ig_rd_fail(r, IG_MISMATCH, "boxes and scores do not fit each other");
     return;
   }

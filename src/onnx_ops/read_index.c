@@ -61,8 +61,8 @@ static void read_gather_elements(ig_rd *r) {
 // One index tensor per indexed dimension out of the last dimension of `index`,
 // wrapped.
 static size_t columns(ig_rd *r, ig_tensor *t, ig_tensor *index, int first, ig_value *out) {
-  int64_t n = ig_rd_plain(r, ig_sizes(index)[index->ndim - 1]);
-  if (n < 1 || n > t->ndim - first) {
+  int64_t n = ig_rd_plain(r, ig_rd_size(r, index, -1));
+  if (!ig_rd_ok(r) || n < 1 || n > t->ndim - first) {
     ig_rd_fail(r, IG_INVALID, "indices have %lld columns for %d dimensions", (long long)n,
                t->ndim - first);
     return 0;

@@ -42,7 +42,7 @@ static void read_gemm(ig_rd *r) {
   bool turn_b = ig_rd_attr_int(r, "transB", 0);
   a = turned(r, a, ig_rd_attr_int(r, "transA", 0));
   if (alpha == 1 && beta == 1 && turn_b && ig_dtype_is_float(d) && (!bias || bias->ndim == 1)) {
-    bool fits = !bias || ig_int_eq(r->c, ig_sizes(bias)[0], ig_sizes(b)[0]);
+    bool fits = !bias || ig_int_eq(r->c, ig_rd_size(r, bias, 0), ig_rd_size(r, b, 0));
     if (fits && a) {
       ig_rd_out(r, 0, ig_linear_with(r->c, a, b, bias));
       return;
@@ -88,7 +88,7 @@ static ig_tensor *centered(ig_rd *r, ig_tensor *x, ig_tensor *zero, int axis) {
   x = ig_cast(r->c, x, IG_I32);
   if (!zero || !x) return x;
   zero = ig_cast(r->c, zero, IG_I32);
-  if (zero && zero->ndim == 1 && ig_int_eq_i64(r->c, ig_sizes(zero)[0], 1)) {
+  if (zero && zero->ndim == 1 && ig_int_eq_i64(r->c, ig_rd_size(r, zero, 0), 1)) {
     zero = ig_rd_reshape(r, zero, NULL, 0);
   } else if (zero && zero->ndim == 1) {
     zero = ig_rd_along(r, zero, axis, x->ndim);
@@ -108,7 +108,7 @@ static void read_matmul_integer(ig_rd *r) {
 // Scales beside the dimension that they belong to.
 static ig_tensor *beside(ig_rd *r, ig_tensor *scale, int axis, int ndim) {
   if (!scale || scale->ndim != 1) return scale;
-  if (ig_int_eq_i64(r->c, ig_sizes(scale)[0], 1)) return ig_rd_reshape(r, scale, NULL, 0);
+  if (ig_int_eq_i64(r->c, ig_rd_size(r, scale, 0), 1)) return ig_rd_reshape(r, scale, NULL, 0);
   return ig_rd_along(r, scale, axis, ndim);
 }
 
@@ -150,7 +150,7 @@ static ig_tensor *integer_conv(ig_rd *r, ig_tensor *x, ig_tensor *w) {
     ig_rd_fail(r, IG_INVALID, "input and weight do not fit each other");
     return NULL;
   }
-  for (int i = 0; i < w->ndim - 2; i++) kernel[i] = ig_rd_plain(r, ig_sizes(w)[2 + i]);
+  for (int i = 0; i < w->ndim - 2; i++) kernel[i] = ig_rd_plain(r, ig_rd_size(r, w, 2 + i));
   if (!ig_rd_window_read(r, x, kernel, &win)) return NULL;
   x = ig_rd_window_pad(r, ig_cast(r->c, x, IG_F64), win.before, win.after, win.n, 0);
   w = ig_cast(r->c, w, IG_F64);

@@ -564,7 +564,7 @@ static void read_zip_map(ig_rd *r) {
   const ig_bytes *texts = ig_rd_attr_strings(r, "classlabels_strings", &n);
   const int64_t *ints = texts ? NULL : ig_rd_attr_ints(r, "classlabels_int64s", &n);
   if (!data || (!texts && !ints)) return;
-  int64_t columns = x->ndim ? ig_sizes(x)[x->ndim - 1].value : 1;  // concrete: x has bytes
+  int64_t columns = x->ndim ? ig_rd_size(r, x, -1).value : 1;  // concrete: x has bytes
   if (columns != (int64_t)n || n == 0) {
     ig_rd_fail(r, IG_MISMATCH, "%zu labels for %lld columns", n, (long long)columns);
     return;

@@ -122,13 +122,13 @@ static void read_group_norm(ig_rd *r) {
     ig_rd_fail(r, IG_INVALID, "expected 2 or more dimensions and 1 or more groups");
     return;
   }
-  int64_t channels = ig_rd_plain(r, ig_sizes(x)[1]);
+  int64_t channels = ig_rd_plain(r, ig_rd_size(r, x, 1));
   if (channels % groups) {
     ig_rd_fail(r, IG_INVALID, "%lld groups of %lld channels", (long long)groups,
                (long long)channels);
     return;
   }
-  ig_int sizes[3] = {ig_sizes(x)[0], ig_const(groups), ig_const(-1)};
+  ig_int sizes[3] = {ig_rd_size(r, x, 0), ig_const(groups), ig_const(-1)};
   static const int64_t last = 2;
   ig_tensor *t = ig_rd_reshape(r, ig_cast(r->c, x, stash(r, x->dtype)), sizes, 3);
   ig_tensor *mean = ig_rd_mean(r, t, &last, 1, true);
@@ -223,7 +223,7 @@ static void read_lrn(ig_rd *r) {
   square = square ? ig_constant_pad_nd(r->c, square, ig_of_ints(pads, n)) : NULL;
   ig_tensor *sum = NULL;
   for (int64_t i = 0; i < size && square; i++) {
-    ig_value end = ig_of_int(ig_int_add(r->c, ig_sizes(x)[1], ig_const(i)));
+    ig_value end = ig_of_int(ig_int_add(r->c, ig_rd_size(r, x, 1), ig_const(i)));
     ig_tensor *part =
         ig_slice_tensor_with(r->c, square, ig_const(1), ig_of_i64(i), end, ig_const(1));
     sum = sum ? ig_rd_add(r, sum, part) : part;

@@ -9,7 +9,7 @@
 static void out_sizes(ig_rd *r, const ig_tensor *x, const ig_rd_window *w, int64_t *out) {
   bool ceil_mode = ig_rd_attr_int(r, "ceil_mode", 0);
   for (int i = 0; i < w->n; i++) {
-    int64_t size = ig_rd_plain(r, ig_sizes(x)[2 + i]);
+    int64_t size = ig_rd_plain(r, ig_rd_size(r, x, 2 + i));
     int64_t room = size + w->before[i] + w->after[i] - ig_rd_window_reach(w, i);
     int64_t s = w->stride[i];
     out[i] = room < 0 ? 0 : (ceil_mode ? room + s - 1 : room) / s + 1;
@@ -21,7 +21,7 @@ static void out_sizes(ig_rd *r, const ig_tensor *x, const ig_rd_window *w, int64
 static void exact_after(ig_rd *r, const ig_tensor *x, const ig_rd_window *w, const int64_t *out,
                         int64_t *after) {
   for (int i = 0; i < w->n; i++) {
-    int64_t size = ig_rd_plain(r, ig_sizes(x)[2 + i]);
+    int64_t size = ig_rd_plain(r, ig_rd_size(r, x, 2 + i));
     after[i] = (out[i] - 1) * w->stride[i] + ig_rd_window_reach(w, i) - size - w->before[i];
   }
 }
@@ -59,7 +59,7 @@ static ig_tensor *flat_indices(ig_rd *r, ig_tensor *index, const ig_tensor *x, c
   ig_tensor *out = NULL;
   int64_t weight = 1;
   int64_t plane = 1;
-  for (int i = n - 1; i >= 0; i--) plane *= ig_rd_plain(r, ig_sizes(x)[2 + i]);
+  for (int i = n - 1; i >= 0; i--) plane *= ig_rd_plain(r, ig_rd_size(r, x, 2 + i));
   for (int k = 0; k < n && ig_rd_ok(r); k++) {
     int i = columns ? k : n - 1 - k;
     int64_t inner = 1;
@@ -68,12 +68,12 @@ static ig_tensor *flat_indices(ig_rd *r, ig_tensor *index, const ig_tensor *x, c
     at = at ? ig_remainder_scalar(r->c, at, ig_of_i64(sizes[i])) : NULL;
     at = ig_rd_muln(r, ig_rd_addn(r, at, -(double)before[i]), (double)weight);
     out = out ? ig_rd_add(r, out, at) : at;
-    weight *= ig_rd_plain(r, ig_sizes(x)[2 + i]);
+    weight *= ig_rd_plain(r, ig_rd_size(r, x, 2 + i));
   }
-  ig_int nc = ig_int_mul(r->c, ig_sizes(x)[0], ig_sizes(x)[1]);
+  ig_int nc = ig_int_mul(r->c, ig_rd_size(r, x, 0), ig_rd_size(r, x, 1));
   ig_tensor *base =
       ig_arange_with(r->c, ig_of_int(nc), ig_of_dtype(IG_I64), ig_none(), ig_none(), ig_none());
-  ig_int shape[IG_MAX_DIM] = {ig_sizes(x)[0], ig_sizes(x)[1]};
+  ig_int shape[IG_MAX_DIM] = {ig_rd_size(r, x, 0), ig_rd_size(r, x, 1)};
   for (int i = 0; i < n; i++) shape[2 + i] = ig_const(1);
   base = ig_rd_reshape(r, ig_rd_muln(r, base, (double)plane), shape, (size_t)n + 2);
   return ig_rd_add(r, out, base);
@@ -103,7 +103,7 @@ static void read_max_pool(ig_rd *r) {
   ig_rd_out(r, 0, ig_cast(r->c, ig_value_tensor(&outs[0]), x->dtype));
   if (!ig_rd_wants(r, 1) || !ig_rd_ok(r)) return;
   int64_t sizes[IG_WINDOW_MAX];
-  for (int i = 0; i < w.n; i++) sizes[i] = ig_rd_plain(r, ig_sizes(padded)[2 + i]);
+  for (int i = 0; i < w.n; i++) sizes[i] = ig_rd_plain(r, ig_rd_size(r, padded, 2 + i));
   ig_rd_out(r, 1, flat_indices(r, ig_value_tensor(&outs[1]), x, sizes, before, w.n));
 }
 
@@ -117,9 +117,9 @@ static ig_tensor *sum_pool(ig_rd *r, ig_tensor *x, const ig_rd_window *w) {
   for (int i = 0; i < w->n; i++) sizes[2 + i] = ig_const(w->kernel[i]);
   ig_tensor *ones = ig_rd_full(r, sizes, (size_t)w->n + 2, 1, x->dtype);
   // Channels are merged into the batch, so that one kernel serves all.
-  flat[0] = ig_int_mul(r->c, ig_sizes(x)[0], ig_sizes(x)[1]);
+  flat[0] = ig_int_mul(r->c, ig_rd_size(r, x, 0), ig_rd_size(r, x, 1));
   flat[1] = ig_const(1);
-  for (int i = 0; i < w->n; i++) flat[2 + i] = ig_sizes(x)[2 + i];
+  for (int i = 0; i < w->n; i++) flat[2 + i] = ig_rd_size(r, x, 2 + i);
   ig_tensor *rows = ig_rd_reshape(r, x, flat, (size_t)w->n + 2);
   if (!rows || !ones) return NULL;
   ig_value stride = ig_rd_window_list(r, w->stride, w->n);
@@ -128,9 +128,9 @@ static ig_tensor *sum_pool(ig_rd *r, ig_tensor *x, const ig_rd_window *w) {
   ig_tensor *y =
       ig_convolution(r->c, rows, ones, NULL, stride, none, dilation, false, none, ig_const(1));
   if (!y) return NULL;
-  flat[0] = ig_sizes(x)[0];
-  flat[1] = ig_sizes(x)[1];
-  for (int i = 0; i < w->n; i++) flat[2 + i] = ig_sizes(y)[2 + i];
+  flat[0] = ig_rd_size(r, x, 0);
+  flat[1] = ig_rd_size(r, x, 1);
+  for (int i = 0; i < w->n; i++) flat[2 + i] = ig_rd_size(r, y, 2 + i);
   return ig_rd_reshape(r, y, flat, (size_t)w->n + 2);
 }
 
@@ -141,7 +141,7 @@ static ig_tensor *counts(ig_rd *r, const ig_tensor *x, const ig_rd_window *w, co
   ig_int sizes[IG_MAX_DIM] = {ig_const(1), ig_const(1)};
   int64_t rest[IG_WINDOW_MAX];
   for (int i = 0; i < w->n; i++) {
-    int64_t size = ig_rd_plain(r, ig_sizes(x)[2 + i]);
+    int64_t size = ig_rd_plain(r, ig_rd_size(r, x, 2 + i));
     sizes[2 + i] = ig_const(with_pads ? size + w->before[i] + w->after[i] : size);
     rest[i] = with_pads ? after[i] - w->after[i] : after[i];
   }
@@ -238,9 +238,9 @@ static void read_max_unpool(ig_rd *r) {
   ig_tensor *index = ig_rd_in(r, 1);
   ig_rd_window w;
   if (!x || !index || !ig_rd_window_read(r, x, NULL, &w)) return;
-  ig_int sizes[IG_MAX_DIM] = {ig_sizes(x)[0], ig_sizes(x)[1]};
+  ig_int sizes[IG_MAX_DIM] = {ig_rd_size(r, x, 0), ig_rd_size(r, x, 1)};
   for (int i = 0; i < w.n; i++) {
-    int64_t size = ig_rd_plain(r, ig_sizes(x)[2 + i]);
+    int64_t size = ig_rd_plain(r, ig_rd_size(r, x, 2 + i));
     sizes[2 + i] = ig_const((size - 1) * w.stride[i] + w.kernel[i] - w.before[i] - w.after[i]);
   }
   size_t ndim = (size_t)x->ndim;

@@ -51,7 +51,7 @@ static ig_tensor *beside(ig_rd *r, ig_tensor *t, const ig_tensor *x) {
   int64_t block = ig_rd_attr_int(r, "block_size", 0);
   int64_t given = ig_rd_attr_int(r, "axis", 1);
   if (t->ndim == 1 && x->ndim == 0) return ig_rd_reshape(r, t, NULL, 0);
-  if (t->ndim == 1 && !block && ig_int_eq_i64(r->c, ig_sizes(t)[0], 1)) {
+  if (t->ndim == 1 && !block && ig_int_eq_i64(r->c, ig_rd_size(r, t, 0), 1)) {
     return ig_rd_reshape(r, t, NULL, 0);
   }
   int axis = ig_rd_axis(r, given, x->ndim);

@@ -107,7 +107,7 @@ static void read_multinomial(ig_rd *r) {
     return;
   }
   int64_t elem = ig_rd_attr_int(r, "dtype", IG_OM_INT32);
-  ig_int sizes[3] = {ig_sizes(logits)[0], ig_const(n), ig_sizes(logits)[1]};
+  ig_int sizes[3] = {ig_rd_size(r, logits, 0), ig_const(n), ig_rd_size(r, logits, 1)};
   ig_tensor *u = draw(r, sizes, 3, false);
   ig_tensor *inner = u ? ig_neg(r->c, ig_log(r->c, u)) : NULL;
   ig_tensor *noise = inner ? ig_neg(r->c, ig_log(r->c, inner)) : NULL;

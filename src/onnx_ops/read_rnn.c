@@ -307,7 +307,7 @@ static void run_plain(ig_rd *r, const rnn *x, ig_tensor *seq, size_t dirs, bool 
   ig_tensor *y = ig_value_tensor(&outs[0]);
   if (!y) return;
   if (back) y = ig_flip(r->c, y, ig_of_ints(&zero, 1));
-  ig_int sizes[4] = {ig_sizes(seq)[0], x->batch, ig_const((int64_t)dirs), ig_const(x->hidden)};
+  ig_int sizes[4] = {ig_rd_size(r, seq, 0), x->batch, ig_const((int64_t)dirs), ig_const(x->hidden)};
   y = ig_rd_reshape(r, y, sizes, 4);
   ig_rd_out(r, 0, ig_rd_permute(r, y, batch_first ? to_batch : to_dirs, 4));
   for (size_t i = 1; i < 3; i++) {
@@ -326,17 +326,17 @@ static bool rnn_init(ig_rd *r, rnn *x, ig_tensor *seq, size_t *dirs, bool *first
   const char *direction = ig_rd_attr_text(r, "direction", "forward");
   *dirs = strcmp(direction, "bidirectional") == 0 ? 2 : 1;
   *first_back = strcmp(direction, "reverse") == 0;
-  x->hidden = ig_rd_attr_int(r, "hidden_size", ig_rd_plain(r, ig_sizes(rw)[2]));
+  x->hidden = ig_rd_attr_int(r, "hidden_size", ig_rd_plain(r, ig_rd_size(r, rw, 2)));
   x->steps = 0;
-  x->batch = ig_sizes(seq)[1];
+  x->batch = ig_rd_size(r, seq, 1);
   x->dtype = seq->dtype;
   x->clip = ig_rd_attr_float(r, "clip", 0);
   x->linear_first = ig_rd_attr_int(r, "linear_before_reset", 0);
   x->coupled = ig_rd_attr_int(r, "input_forget", 0);
-  bool fits = ig_rd_plain(r, ig_sizes(w)[0]) == (int64_t)*dirs && x->hidden > 0 &&
-              ig_rd_plain(r, ig_sizes(w)[1]) == x->kind * x->hidden &&
-              ig_rd_plain(r, ig_sizes(rw)[1]) == x->kind * x->hidden &&
-              ig_rd_plain(r, ig_sizes(rw)[0]) == (int64_t)*dirs;
+  bool fits = ig_rd_plain(r, ig_rd_size(r, w, 0)) == (int64_t)*dirs && x->hidden > 0 &&
+              ig_rd_plain(r, ig_rd_size(r, w, 1)) == x->kind * x->hidden &&
+              ig_rd_plain(r, ig_rd_size(r, rw, 1)) == x->kind * x->hidden &&
+              ig_rd_plain(r, ig_rd_size(r, rw, 0)) == (int64_t)*dirs;
   if (!fits) {
     ig_rd_fail(r, IG_MISMATCH, "weights, hidden_size and direction do not fit each other");
     return false;
@@ -358,7 +358,7 @@ static void run(ig_rd *r, int kind) {
     run_plain(r, &x, seq, dirs, first_back, batch_first);
     return;
   }
-  x.steps = ig_rd_plain(r, ig_sizes(seq)[0]);
+  x.steps = ig_rd_plain(r, ig_rd_size(r, seq, 0));
   if (x.steps < 1 || x.steps > MAX_STEPS) {
     ig_rd_fail(r, IG_INVALID, "a sequence of length %lld", (long long)x.steps);
     return;

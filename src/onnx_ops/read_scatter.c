@@ -51,8 +51,8 @@ typedef struct rows {
 } rows;
 
 static bool to_rows(ig_rd *r, ig_tensor *t, ig_tensor *index, ig_tensor *updates, rows *out) {
-  int64_t n = ig_rd_plain(r, ig_sizes(index)[index->ndim - 1]);
-  if (n < 1 || n > t->ndim) {
+  int64_t n = ig_rd_plain(r, ig_rd_size(r, index, -1));
+  if (!ig_rd_ok(r) || n < 1 || n > t->ndim) {
     ig_rd_fail(r, IG_INVALID, "indices have %lld columns for %d dimensions", (long long)n, t->ndim);
     return false;
   }

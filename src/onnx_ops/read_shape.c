@@ -514,8 +514,8 @@ static void read_eye_like(ig_rd *r) {
   }
   int elem = (int)ig_rd_attr_int(r, "dtype", ig_rd_elem(r, 0));
   int64_t k = ig_rd_attr_int(r, "k", 0);
-  ig_tensor *rows = ig_rd_unsqueeze(r, count_to(r, ig_sizes(t)[0]), 1);
-  ig_tensor *columns = count_to(r, ig_sizes(t)[1]);
+  ig_tensor *rows = ig_rd_unsqueeze(r, count_to(r, ig_rd_size(r, t, 0)), 1);
+  ig_tensor *columns = count_to(r, ig_rd_size(r, t, 1));
   ig_tensor *offset = ig_rd_sub(r, columns, rows);
   ig_tensor *on = offset ? ig_eq_scalar(r->c, offset, ig_of_i64(k)) : NULL;
   ig_rd_out_elem(r, 0, ig_rd_cast(r, on, IG_OM_BOOL, elem, true), elem);

@@ -55,7 +55,7 @@ static void transform(ig_rd *r, const dft *d, ig_tensor *re, ig_tensor *im, ig_t
 // Zeros behind, or a cut, along the last dimension.
 static ig_tensor *fit(ig_rd *r, ig_tensor *t, int64_t length) {
   if (!t) return NULL;
-  int64_t n = ig_rd_plain(r, ig_sizes(t)[t->ndim - 1]);
+  int64_t n = ig_rd_plain(r, ig_rd_size(r, t, -1));
   ig_int pads[2] = {ig_const(0), ig_const(length - n)};
   return n == length ? t : ig_constant_pad_nd(r->c, t, ig_of_ints(pads, 2));
 }
@@ -92,8 +92,8 @@ static void read_dft(ig_rd *r) {
     ig_rd_fail(r, IG_INVALID, "axis %lld is that of the complex numbers", (long long)given);
     return;
   }
-  bool is_complex = ig_int_eq_i64(r->c, ig_sizes(x)[x->ndim - 1], 2);
-  if (!is_complex && !ig_int_eq_i64(r->c, ig_sizes(x)[x->ndim - 1], 1))
+  bool is_complex = ig_int_eq_i64(r->c, ig_rd_size(r, x, -1), 2);
+  if (!is_complex && !ig_int_eq_i64(r->c, ig_rd_size(r, x, -1), 1))
     ig_rd_fail(r, IG_INVALID, "the last dimension must be 1 (real) or 2 (complex)");
   int64_t size = ig_rd_plain(r, ig_sizes(x)[axis]);
   bool back = d.inverse && d.onesided;
@@ -119,16 +119,16 @@ static void read_stft(ig_rd *r) {
   ig_tensor *window = ig_rd_opt(r, 2);
   if (!x || !ig_rd_ok(r)) return;
   int64_t length = ig_rd_has(r, 3) ? ig_rd_one_const(r, 3)
-                   : window        ? ig_rd_plain(r, ig_sizes(window)[0])
+                   : window        ? ig_rd_plain(r, ig_rd_size(r, window, 0))
                                    : 0;
   dft d = {.length = length, .onesided = ig_rd_attr_int(r, "onesided", 1)};
   d.bins = d.onesided ? length / 2 + 1 : length;
-  bool is_complex = x->ndim == 3 && ig_int_eq_i64(r->c, ig_sizes(x)[2], 2);
+  bool is_complex = x->ndim == 3 && ig_int_eq_i64(r->c, ig_rd_size(r, x, 2), 2);
   if (x->ndim < 2 || x->ndim > 3 || step < 1 || length < 1 || (is_complex && d.onesided)) {
     ig_rd_fail(r, IG_INVALID, "expected [batch, length, 1 or 2], a positive step and frame length");
     return;
   }
-  if (window && ig_rd_plain(r, ig_sizes(window)[0]) != length) {
+  if (window && (window->ndim != 1 || ig_rd_plain(r, ig_rd_size(r, window, 0)) != length)) {
     ig_rd_fail(r, IG_MISMATCH, "the window does not have the length of a frame");
     return;
   }

@@ -353,8 +353,8 @@ static void vectorize(ig_rd *r, grams *g, const ig_rd_value *v, const int64_t *i
     ig_rd_fail(r, IG_INVALID, "expected 1 or 2 dimensions");
     return;
   }
-  int64_t rows = ndim == 1 ? 1 : t ? ig_rd_plain(r, ig_sizes(t)[0]) : v->dims[0];
-  g->row = (size_t)(t ? ig_rd_plain(r, ig_sizes(t)[ndim - 1]) : v->dims[ndim - 1]);
+  int64_t rows = ndim == 1 ? 1 : t ? ig_rd_plain(r, ig_rd_size(r, t, 0)) : v->dims[0];
+  g->row = (size_t)(t ? ig_rd_plain(r, ig_rd_size(r, t, -1)) : v->dims[ndim - 1]);
   g->texts = t ? NULL : v->strings;
   g->numbers = t ? ig_rd_bytes(r, t, IG_I64) : NULL;
   int64_t dims[2] = {ndim == 1 ? width : rows, width};

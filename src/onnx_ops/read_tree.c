@@ -97,7 +97,7 @@ static bool walk(const forest *f, size_t at, const double *x, double *sum, bool 
 static ig_tensor *run_forest(ig_rd *r, const forest *f, ig_tensor *x) {
   const double *data = ig_rd_bytes(r, x, IG_F64);
   if (!data) return NULL;
-  int64_t features = x->ndim ? ig_sizes(x)[x->ndim - 1].value : 1;  // concrete: x has bytes
+  int64_t features = x->ndim ? ig_rd_size(r, x, -1).value : 1;  // concrete: x has bytes
   int64_t rows = features ? ig_tensor_numel(x) / features : 0;
   for (size_t i = 0; i < f->nnodes; i++) {
     const node *n = &f->nodes[i];

@@ -31,7 +31,7 @@ static void same_pads(ig_rd *r, const ig_tensor *x, bool upper, ig_rd_window *w)
   for (int i = 0; i < w->n; i++) {
     int64_t total = ig_rd_window_reach(w, i) - 1;  // whatever the size is
     if (w->stride[i] > 1) {
-      int64_t size = ig_rd_plain(r, ig_sizes(x)[2 + i]);
+      int64_t size = ig_rd_plain(r, ig_rd_size(r, x, 2 + i));
       int64_t out = (size + w->stride[i] - 1) / w->stride[i];
       total = (out - 1) * w->stride[i] + ig_rd_window_reach(w, i) - size;
     }

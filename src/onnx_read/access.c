@@ -58,7 +58,7 @@ const ig_int *ig_rd_ints(ig_rd *r, size_t i, size_t *n) {
                ig_dtype_text(t->dtype), t->ndim);
     return NULL;
   }
-  int64_t count = t->ndim ? ig_rd_plain(r, ig_sizes(t)[0]) : 1;
+  int64_t count = t->ndim ? ig_rd_plain(r, ig_rd_size(r, t, 0)) : 1;
   ig_int *out = ig_scope_array(r->c, (size_t)count, sizeof *out);
   if (!out || !ig_rd_ok(r)) return NULL;
   const int64_t *data = ig_tensor_is_fake(t) ? NULL : ig_rd_bytes(r, t, IG_I64);

@@ -190,6 +190,9 @@ bool ig_rd_wants(const ig_rd *r, size_t i);  // Is output i used?
 int ig_rd_axis(ig_rd *r, int64_t axis,
                int ndim);                    // IG_INVALID: out of range; then 0
 int64_t ig_rd_plain(ig_rd *r, ig_int size);  // specialised
+// The size of a dimension, counted from the end if it is negative. IG_INVALID: the tensor does not
+// have it; then 1. A model may give an operand any rank, so formulas do not index ig_sizes.
+ig_int ig_rd_size(ig_rd *r, const ig_tensor *t, int dim);
 // Rejects results larger than the limit before they are allocated.
 bool ig_rd_budget(ig_rd *r, const ig_int *sizes, size_t n, ig_dtype dtype);
 ig_tensor *ig_rd_reshape(ig_rd *r, ig_tensor *t, const ig_int *sizes, size_t n);

@@ -19,6 +19,14 @@ int64_t ig_rd_plain(ig_rd *r, ig_int size) {
   return 0;
 }
 
+ig_int ig_rd_size(ig_rd *r, const ig_tensor *t, int dim) {
+  int at = dim < 0 ? dim + t->ndim : dim;
+  if (at >= 0 && at < t->ndim) return ig_sizes(t)[at];
+  ig_rd_fail(r, IG_INVALID, "an operand has %d dimensions, expected at least %d", t->ndim,
+             dim < 0 ? -dim : dim + 1);
+  return ig_const(1);
+}
+
 bool ig_rd_budget(ig_rd *r, const ig_int *sizes, size_t n, ig_dtype dtype) {
   if (!ig_rd_ok(r)) return false;
   if (n > IG_MAX_DIM) {

@@ -7,6 +7,7 @@
 #include "op/draft.h"
 #include "op/each.h"
 #include "op/formula.h"
+#include "op/intercept.h"
 #include "op/known.h"
 #include "op/library.h"
 #include "op/native.h"
@@ -145,6 +146,7 @@ typedef struct census {
   bool nominal;  // one of them is fake, and not just on meta: results may have any device
   bool grad;     // one of them requires a gradient
   bool any;
+  bool answers;  // one of them answers calls itself
   ig_dtype dtype;
   ig_device device;
 } census;
@@ -155,6 +157,7 @@ static void count_tensor(ig_ctx *c, census *s, const ig_tensor *t) {
     s->nominal = s->nominal || t->device.type != IG_DEVICE_META || ig_tensor_sym(t);
   }
   s->grad = s->grad || ig_tape_requires_grad(t);
+  s->answers = s->answers || t->intercept;
   if (!s->any) {
     s->dtype = t->dtype;
     s->device = t->device;
@@ -464,7 +467,7 @@ void ig_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) 
     return;
   }
   const ig_graph *capture = c->mode->capture;
-  enum { ALL = IG_MODE_CAPTURE | IG_MODE_FAKE | IG_MODE_NO_GRAD };
+  enum { ALL = IG_MODE_CAPTURE | IG_MODE_FAKE | IG_MODE_NO_GRAD | IG_MODE_INTERCEPT };
   ig_mode_scope mode = ig_mode_push(c, &(ig_mode_change){ALL, {.fake = true, .no_grad = true}});
   ig_scope s = ig_scope_open(c);
   ig_value room[IG_MAX_ARGS];
@@ -496,6 +499,7 @@ static bool is_derived_by_parts(const ig_op *op) {
 
 static void record(ig_ctx *c, const ig_op *op, const ig_value *given, ig_value *outs) {
   ig_value room[IG_MAX_ARGS];
+  if (!c->mode->unseen && ig_intercept_call(c, op, given, outs)) return;
   op = ig_record_op(c, op);
   const ig_value *args = ig_record_args(c, op, given, room);
   if (!args) return;
@@ -545,7 +549,7 @@ static bool run_simple(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
   census s;
   if (op->user || op->base || op->composite || op->form == IG_FORM_INPLACE) return false;
   count_operands(c, op, args, &s);
-  if (s.fake || (s.grad && (!op->def->vjp || ig_tape_refuses(c, op)))) return false;
+  if (s.fake || s.answers || (s.grad && (!op->def->vjp || ig_tape_refuses(c, op)))) return false;
   if (s.grad || op->def->view)
     run_plain(c, op, args, &s, outs);
   else
@@ -574,6 +578,7 @@ static void run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs
   if (r && r->eager && r->fn(c, op, args, outs, r->user)) return;
   if (!c->mode->fake && !settle_operands(c, op, args)) return;
   if (run_simple(c, op, args, outs)) return;
+  if (!c->mode->unseen && ig_intercept_call(c, op, args, outs)) return;
   ig_sym *sym = c->mode->sym ? NULL : ig_sym_of_operands(op, args);
   if (!sym) {
     ig_run(c, op, args, outs);
@@ -596,6 +601,15 @@ static void explain(ig_ctx *c) {
   ig_str_free(&fix);
 }
 
+// Operands have the dtypes that they are computed with.
+static void dispatch_cast(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  if (c->mode->intercept) {
+    (void)ig_intercept_call(c, op, args, outs);
+  } else {
+    (c->mode->capture ? record : run)(c, op, args, outs);
+  }
+}
+
 // A call inside a region of autocast: the casts come first.
 static void call_cast(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   if (c->mode->capture && c->mode->capture->implied_casts) {
@@ -605,17 +619,15 @@ static void call_cast(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value
   ig_value room[IG_MAX_ARGS];
   ig_scope s = ig_scope_open(c);
   const ig_value *given = cast_args(c, op, args, room);
-  if (given) (c->mode->capture ? record : run)(c, op, given, outs);
+  if (given) dispatch_cast(c, op, given, outs);
   ig_return_values(c, s, outs, given ? op->schema.nrets : 0);
 }
 
 void ig_dispatch(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   if (c->mode->autocasts) {
     call_cast(c, op, args, outs);
-  } else if (c->mode->capture) {
-    record(c, op, args, outs);
   } else {
-    run(c, op, args, outs);
+    dispatch_cast(c, op, args, outs);
   }
 }
 

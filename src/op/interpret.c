@@ -324,6 +324,12 @@ static void walk(machine *m, const ig_value *inputs, ig_value *outs) {
   }
 }
 
+ig_value ig_interpret_node(ig_ctx *c, const ig_graph *g, const ig_node *n, ig_value *env) {
+  machine m = {.c = c, .g = g, .env = env};
+  (void)ig_ctx_at(c, n->file, n->line);
+  return eval(&m, n);
+}
+
 ig_status ig_interpret(ig_ctx *c, const ig_graph *g, const ig_value *inputs, ig_value *outs) {
   size_t n = g->next_index;
   machine m = {.c = c, .g = g, .lists = ig_arena_make(c->alloc)};
@@ -429,7 +435,8 @@ ig_status ig_graph_transform(ig_ctx *c, const ig_graph *g, const ig_transform *t
   fresh->implied_casts = g->implied_casts && t->keep_regions;
   fresh->unnamed = g->unnamed;
   enum {
-    ALL = IG_MODE_CAPTURE | IG_MODE_SYM | IG_MODE_REWRITE | IG_MODE_NO_GRAD | IG_MODE_INFERENCE
+    ALL = IG_MODE_CAPTURE | IG_MODE_SYM | IG_MODE_REWRITE | IG_MODE_NO_GRAD | IG_MODE_INFERENCE |
+          IG_MODE_INTERCEPT
   };
   ig_mode_change change = {ALL,
                            {.capture = fresh,

@@ -10,6 +10,10 @@
 // scope.
 ig_status ig_interpret(ig_ctx *c, const ig_graph *g, const ig_value *inputs, ig_value *outs);
 
+// One node of g that is neither a placeholder nor the output, on the values of its operands: env
+// has one per node, by index. The result belongs to the innermost scope.
+ig_value ig_interpret_node(ig_ctx *c, const ig_graph *g, const ig_node *n, ig_value *env);
+
 // Called with every value that a node of a running graph or ONNX model computes, including
 // sub-graphs (c->mode->watch): the node's name, what it calls ("": nothing).
 typedef struct ig_watch {

@@ -255,6 +255,7 @@ enum {
   IG_FACT_NN = 128,             // PyTorch binds it for torch.nn.functional alone (torch._C._nn)
   IG_FACT_PYTHON_METHOD = 256,  // PyTorch writes the method of Tensor in Python
   IG_FACT_STRUCTURED = 4096,    // PyTorch has one kernel for it and its out form, under that name
+  IG_FACT_FUNCTION = 8192,      // PyTorch has a function torch.NAME
 };
 
 struct ig_op {

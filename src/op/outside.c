@@ -6,7 +6,7 @@
 ig_outside ig_outside_enter(ig_ctx *c, struct ig_generator *generator) {
   enum {
     ALL = IG_MODE_CAPTURE | IG_MODE_REWRITE | IG_MODE_RENEWAL | IG_MODE_DRAFT | IG_MODE_SYM |
-          IG_MODE_FAKE | IG_MODE_NO_GRAD
+          IG_MODE_FAKE | IG_MODE_NO_GRAD | IG_MODE_INTERCEPT
   };
   ig_mode_change change = {ALL | (generator ? IG_MODE_GENERATOR : 0),
                            {.no_grad = true, .generator = generator}};

@@ -8,6 +8,7 @@
 #include "op/formula.h"
 #include "op/native.h"
 #include "op/refuse.h"
+#include "sym/env.h"
 #include "tensor/copy.h"
 
 void ig_refuse_backend(ig_ctx *c, const char *name, const char *backend) {
@@ -47,6 +48,11 @@ ig_tensor *ig_quantize_as(ig_ctx *c, ig_tensor *x, ig_dtype dtype, const ig_quan
   if (ig_quantizer_is_uniform(q)) return ig_quantize_with(c, x, dtype, q->scale, q->zero_point);
   return ig_quantize_per_channel(c, x, q->scales, q->zero_points, ig_const(q->axis),
                                  ig_of_dtype(dtype));
+}
+
+double ig_scale_of(ig_ctx *c, const ig_value *v) {
+  if (v->kind == IG_KIND_FLOAT) return ig_float_guard(c, v);
+  return v->kind == IG_KIND_INT ? (double)ig_int_guard(c, v->i) : ig_value_f64(v);
 }
 
 ig_tensor *ig_dequantized(ig_ctx *c, ig_tensor *t) {

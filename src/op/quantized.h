@@ -21,6 +21,9 @@ bool ig_check_quantized(ig_ctx *c, const ig_op *op, const ig_tensor *t);
 // x as a quantized tensor with the parameters of q, which has one scale.
 ig_tensor *ig_quantize_as(ig_ctx *c, ig_tensor *x, ig_dtype dtype, const ig_quantizer *q);
 ig_tensor *ig_quantize_with(ig_ctx *c, ig_tensor *x, ig_dtype dtype, double scale, int64_t zero);
+// A scale or zero point that a call gives. A quantizer has numbers, so that one which depends on
+// data is a question about it (IG_DATA_DEPENDENT, or the example's in a draft).
+double ig_scale_of(ig_ctx *c, const ig_value *v);
 // t itself if it is not quantized.
 ig_tensor *ig_dequantized(ig_ctx *c, ig_tensor *t);
 

@@ -221,13 +221,21 @@ static ig_graph *with_handles(const tracer *t, chooser *choose) {
 
 // ---- study ----
 
-static bool same_layout(const ig_tensor *a, const ig_tensor *b) {
-  bool same = a->ndim == b->ndim;
-  for (int d = 0; same && d < 2 * a->ndim; d++) {
-    same = a->dims[d].expr == b->dims[d].expr &&
-           (a->dims[d].expr || a->dims[d].value == b->dims[d].value);  // concrete: no query
+static bool same_number(ig_int a, ig_int b) {
+  return a.expr == b.expr && (a.expr || a.value == b.value);  // concrete: no query
+}
+
+// Has the input another layout in the end? One that requires a gradient is cloned first
+// (with_handles), and the clone of a tensor with gaps or overlaps is contiguous.
+static bool is_reshaped(ig_ctx *c, const ig_tensor *input, const ig_tensor *now) {
+  ig_meta m;
+  ig_meta_of(input, &m);
+  if (input->requires_grad && !ig_tensor_is_dense_permuted(input)) ig_meta_contiguous(c, &m);
+  bool same = m.ndim == now->ndim;
+  for (int d = 0; same && d < m.ndim; d++) {
+    same = same_number(m.size[d], ig_sizes(now)[d]) && same_number(m.stride[d], ig_strides(now)[d]);
   }
-  return same;
+  return !same;
 }
 
 static void study_inputs(tracer *t, const ig_value *handles) {
@@ -235,7 +243,7 @@ static void study_inputs(tracer *t, const ig_value *handles) {
   for (size_t i = 0; i < t->a->ninputs; i++, p = p->next) {
     if (handles[i].kind != IG_KIND_TENSOR) continue;
     const ig_tensor *now = handles[i].tensor;
-    bool reshaped = !same_layout(p->val.tensor, now);
+    bool reshaped = is_reshaped(t->c, p->val.tensor, now);
     t->a->inputs[i] = (ig_aot_input){.written = reshaped || ig_tensor_version(now) != 0,
                                      .reshaped = reshaped,
                                      .requires_grad = ig_tape_requires_grad(now)};
@@ -638,7 +646,7 @@ ig_status ig_aot_view(ig_ctx *c, const ig_aot *a, size_t i, ig_graph **out) {
     if (p->val.kind == IG_KIND_INT && p != base) inputs[count++] = p;
   }
   ig_value view = ig_of_node(n);
-  if (inputs) *out = ig_pass_extract(c, a->graph, inputs, count, &view, 1);
+  if (inputs) *out = ig_pass_extract(c, a->graph, inputs, count, &view, 1, NULL);
   ig_scope_close(c, s);
   return c->status;
 }

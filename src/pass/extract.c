@@ -5,8 +5,9 @@
 typedef struct extractor {
   ig_node_copier copier;
   const ig_graph *g;
-  ig_node **map;  // per node of g
-  bool *lost;     // per node of g: it depends on a placeholder that is not an input
+  ig_node **map;        // per node of g
+  bool *lost;           // per node of g: it depends on a placeholder that is not an input
+  const bool *effects;  // per node of g: its effect belongs to this part; NULL: none does
 } extractor;
 
 static ig_node *mapped(void *user, const ig_node *n) {
@@ -32,7 +33,7 @@ static bool add_input(extractor *x, const ig_node *n) {
 }
 
 static bool is_lost(const extractor *x, const ig_node *n) {
-  bool lost = ig_node_is_placeholder(n);
+  bool lost = ig_node_is_placeholder(n) || (n->effect && !(x->effects && x->effects[n->index]));
   for (size_t i = 0; i < n->ninputs && !lost; i++) lost = x->lost[n->inputs[i]->index];
   return lost;
 }
@@ -59,11 +60,12 @@ static bool add_output(extractor *x, const ig_value *outs, size_t n) {
 }
 
 ig_graph *ig_pass_extract(ig_ctx *c, const ig_graph *g, ig_node *const *inputs, size_t ninputs,
-                          const ig_value *outs, size_t nouts) {
+                          const ig_value *outs, size_t nouts, const bool *effects) {
   if (c->status != IG_OK) return NULL;
   ig_scope s = ig_scope_open(c);
   ig_graph *to = ig_graph_create(c, g->sym);
-  extractor x = {.copier = {.c = c, .to = to, .map = mapped, .own_subs = true}, .g = g};
+  extractor x = {
+      .copier = {.c = c, .to = to, .map = mapped, .own_subs = true}, .g = g, .effects = effects};
   x.copier.user = &x;
   x.map = ig_pass_zeros(c, g->next_index, sizeof *x.map);
   x.lost = ig_pass_zeros(c, g->next_index, sizeof *x.lost);

@@ -372,7 +372,8 @@ static bool functionalize(ig_ctx *c, const ig_op *op, const ig_value *args, ig_v
     if (c->status == IG_OK) (void)ig_alias_relate(&f->aliases, op, args, &outs[0]);
   } else {
     record(f, op, args, outs);
-    if (op->number == IG_ID__TO_COPY || op->number == IG_ID_DROPOUT) {
+    // In a program it may stand for a call that returned its operand; a graph has real copies.
+    if (f->p && (op->number == IG_ID__TO_COPY || op->number == IG_ID_DROPOUT)) {
       ig_alias_freeze(&f->aliases, ig_value_tensor(&outs[0]));
     }
   }

@@ -44,11 +44,23 @@ static void need(const ig_joint *j, const ig_value *v) {
   for (size_t i = 0; v->kind == IG_KIND_LIST && i < v->list.n; i++) need(j, &v->list.at[i]);
 }
 
+// Effects without a tangent, such as draws of random numbers, happen in the forward graph, once.
+static void mark_effects(const ig_joint *j) {
+  for (size_t i = 0; i < j->ntangents; i++) j->late[j->tangents[i]->index] = true;
+  for (const ig_node *n = j->g->first; n && n->kind != IG_NODE_OUTPUT; n = n->next) {
+    for (size_t i = 0; i < n->ninputs; i++) {
+      if (j->late[n->inputs[i]->index]) j->late[n->index] = true;
+    }
+    if (n->effect && !j->late[n->index]) j->forward[n->index] = true;
+  }
+}
+
 static void mark_forward(const ig_joint *j) {
+  mark_effects(j);
   for (size_t i = 0; i < j->nouts; i++) need(j, &j->outs[i]);
   for (size_t i = 0; i < j->nprimals; i++) j->forward[j->primals[i]->index] = true;
   for (const ig_node *n = j->g->last; n; n = n->prev) {
-    if (n->kind == IG_NODE_OUTPUT || !(j->forward[n->index] || n->effect)) continue;
+    if (n->kind == IG_NODE_OUTPUT || !j->forward[n->index]) continue;
     for (size_t i = 0; i < n->ninputs; i++) j->forward[n->inputs[i]->index] = true;
   }
 }
@@ -67,7 +79,8 @@ static bool open_joint(ig_ctx *c, const ig_graph *g, const ig_partition_args *ar
   j->grads = g->last->args + j->nouts;
   j->primals = ig_pass_zeros(c, n + 1, sizeof *j->primals);
   j->forward = ig_pass_zeros(c, g->next_index, sizeof *j->forward);
-  if (!j->primals || !j->forward) return false;
+  j->late = ig_pass_zeros(c, g->next_index, sizeof *j->late);
+  if (!j->primals || !j->forward || !j->late) return false;
   for (ig_node *p = g->first; p; p = p->next) {
     if (ig_node_is_placeholder(p)) j->primals[j->nprimals++] = p;
   }
@@ -151,7 +164,7 @@ static ig_graph *backward_of(const divider *d) {
   for (size_t i = 0; i < d->numbers.n; i++) inputs[n++] = d->numbers.at[i];
   for (size_t i = 0; i < d->tensors.n; i++) inputs[n++] = d->tensors.at[i];
   for (size_t i = 0; i < j->ntangents; i++) inputs[n++] = j->tangents[i];
-  return ig_pass_extract(j->c, j->g, inputs, n, j->grads, j->ngrads);
+  return ig_pass_extract(j->c, j->g, inputs, n, j->grads, j->ngrads, j->late);
 }
 
 static ig_graph *forward_of(const divider *d) {
@@ -162,7 +175,7 @@ static ig_graph *forward_of(const divider *d) {
   for (size_t i = 0; i < n; i++) outs[i] = j->outs[i];
   for (size_t i = 0; i < d->tensors.n; i++) outs[n++] = ig_of_node(d->tensors.at[i]);
   for (size_t i = 0; i < d->numbers.n; i++) outs[n++] = ig_of_node(d->numbers.at[i]);
-  return ig_pass_extract(j->c, j->g, j->primals, j->nprimals, outs, n);
+  return ig_pass_extract(j->c, j->g, j->primals, j->nprimals, outs, n, j->forward);
 }
 
 // What the backward graph does not read in the end is not saved.

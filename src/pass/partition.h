@@ -19,7 +19,8 @@ typedef struct ig_joint {
   size_t nouts;
   const ig_value *grads;  // the others
   size_t ngrads;
-  bool *forward;  // per node: the outputs of the forward graph need it
+  bool *forward;  // per node: the outputs or effects of the forward graph need it
+  bool *late;     // per node: it depends on a tangent
 } ig_joint;
 
 // A list of nodes with room for all of a graph.

@@ -55,9 +55,10 @@ ig_status ig_program_renew_asserts(ig_ctx *c, ig_program *p);
 void ig_program_follow_outputs(ig_program *p);
 
 // The graph of `outs` (values of g, which may contain nodes) as functions of `inputs`, which may be
-// any nodes of g; names are kept. NULL after an error: an output depends on other placeholders.
+// any nodes of g; names are kept. effects: per node, does its effect belong to this graph? NULL: no
+// effect does. NULL after an error: an output depends on other placeholders.
 ig_graph *ig_pass_extract(ig_ctx *c, const ig_graph *g, ig_node *const *inputs, size_t ninputs,
-                          const ig_value *outs, size_t nouts);
+                          const ig_value *outs, size_t nouts, const bool *effects);
 // Merges calls that compute the same. Changes g; false after an error.
 bool ig_graph_cse(ig_ctx *c, ig_graph *g);
 // Do both nodes call the same with the same arguments, if their operands correspond (at: node ->

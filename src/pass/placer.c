@@ -105,6 +105,8 @@ static ig_node *fold(ig_placer *p, const ig_expr *e, const ig_expr *const *args)
     so_far = i + 1 < e->n ? ig_expr_make2(p->c, e->kind, so_far, args[i]) : e;
     n = so_far ? ig_placer_insert_call(p, e->kind, pair, 2, so_far) : NULL;
     if (!n) return NULL;
+    // The first node of an expression is the one that is shared, also if it is a part of another.
+    if (p->forms->shares_arithmetic && !ig_placer_put(p, &p->computed, so_far, n, 0)) return NULL;
     pair[0] = ig_of_node(n);
   }
   return n;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "op/bind.h"
+#include "script/builtin.h"
 #include "script/numbers.h"
 
 // What is known about a value, by its number.
@@ -16,7 +17,8 @@ typedef struct fact {
   bool at_end;           // it is an output of its block
   bool placed;
   size_t uses;
-  size_t reads;  // of them, those that read its only element as an integer
+  const ig_snode *user;  // one of them; NULL: none, or an output of a block
+  size_t reads;          // of them, those that read its only element as an integer
   ig_soperand where;
 } fact;
 
@@ -72,6 +74,7 @@ static void count_uses(maker *m, const ig_sblock *b) {
   for (const ig_snode *n = b->first; n; n = n->next) {
     for (size_t i = 0; i < n->n_in; i++) {
       fact_of(m, n->in[i])->uses++;
+      fact_of(m, n->in[i])->user = n;
       fact_of(m, n->in[i])->reads += reads_integer(n);
     }
     for (size_t i = 0; i < n->n_blocks; i++) count_uses(m, n->blocks[i]);
@@ -292,6 +295,7 @@ static bool convert_constant(maker *m, uint8_t *how, ig_soperand *at) {
   }
   ig_value made;
   bool number = v.kind == IG_KIND_INT;
+  if (*how == IG_SARG_INTS && v.kind == IG_KIND_INTS) *how = IG_SARG_PASS;
   if (*how == IG_SARG_FLOAT && number) {
     made = ig_of_f64((double)v.i.value);
   } else if (*how == IG_SARG_DTYPE && number && ig_script_dtype(v.i.value) != IG_DTYPE_COUNT) {
@@ -323,6 +327,36 @@ static const ig_op *overload_with_kernel(maker *m, const ig_op *op) {
   const ig_op *o = ig_lib_overloads(m->c, op->schema.ns, op->schema.name);
   while (o && (o == op || !fits_number(o, op))) o = o->next;
   return o ? o : op;
+}
+
+// Is a list made for one operator only, which takes it as integers?
+static bool is_only_argument(maker *m, const ig_svalue *list) {
+  const fact *f = fact_of(m, list);
+  const ig_soperator *o = f->uses == 1 && f->user ? ig_soperator_of_node(m->unit, f->user) : NULL;
+  if (!o || !o->op) return false;
+  const ig_op *op = overload_with_kernel(m, o->op);
+  for (size_t i = 0; i < f->user->n_in && i < op->schema.nargs; i++) {
+    if (f->user->in[i] == list) return how_of(&op->schema.args[i]) == IG_SARG_INTS;
+  }
+  return false;
+}
+
+// Such a list of constants is a constant itself. False without an error: it is not one.
+static bool emit_constant_ints(maker *m, const ig_snode *n) {
+  bool known = ig_sform_of(n) == IG_SFORM_LIST_CONSTRUCT && n->n_out == 1;
+  for (size_t i = 0; known && i < n->n_in; i++) {
+    const fact *f = fact_of(m, n->in[i]);
+    known = f->placed && f->where < 0 && m->constants.at[~f->where].kind == IG_KIND_INT;
+  }
+  if (!known || !is_only_argument(m, n->out[0])) return false;
+  ig_int *ints = array(m, n->n_in, sizeof *ints);
+  ig_soperand at = 0;
+  for (size_t i = 0; ints && i < n->n_in; i++) {
+    ints[i] = m->constants.at[~fact_of(m, n->in[i])->where].i;
+  }
+  if (!ints || !constant(m, ig_of_ints(ints, n->n_in), &at)) return false;
+  place(m, n->out[0], at);
+  return true;
 }
 
 static bool emit_op(maker *m, const ig_snode *n, const ig_op *op) {
@@ -417,10 +451,36 @@ static bool set_kinds(maker *m, ig_sinsn *insn, const ig_snode *n, const ig_ssch
   return kinds != NULL;
 }
 
+static ig_snumber number_of(const ig_sbuiltin *row) {
+  static const struct {
+    ig_sbuiltin_fn *run;
+    ig_snumber number;
+  } rows[] = {
+      {ig_sb_add, IG_SNUMBER_ADD},
+      {ig_sb_sub, IG_SNUMBER_SUB},
+      {ig_sb_mul, IG_SNUMBER_MUL},
+      {ig_sb_div, IG_SNUMBER_DIV},
+      {ig_sb_floordiv, IG_SNUMBER_FLOORDIV},
+      {ig_sb_remainder, IG_SNUMBER_REMAINDER},
+      {ig_sb_lt, IG_SNUMBER_LT},
+      {ig_sb_le, IG_SNUMBER_LE},
+      {ig_sb_gt, IG_SNUMBER_GT},
+      {ig_sb_ge, IG_SNUMBER_GE},
+      {ig_sb_eq, IG_SNUMBER_EQ},
+      {ig_sb_ne, IG_SNUMBER_NE},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    if (rows[i].run == row->run) return rows[i].number;
+  }
+  return IG_SNUMBER_NONE;
+}
+
 static bool emit_builtin(maker *m, const ig_snode *n, const ig_soperator *o) {
   ig_sinsn *insn = emit(m, IG_SINSN_BUILTIN, n);
   if (!insn || !set_kinds(m, insn, n, o->schema)) return false;
   insn->run = o->builtin->run;
+  insn->number = n->n_in == 2 && n->n_out == 1 ? number_of(o->builtin) : IG_SNUMBER_NONE;
+  if (insn->number) insn->kind = IG_SINSN_NUMBER;
   size_t index = m->insns.n - 1;
   return insn && set_inputs(m, insn, n->in, n->n_in) && set_outputs(m, insn, n->out, n->n_out) &&
          set_frees(m, index, n);
@@ -459,10 +519,21 @@ static bool emit_operator(maker *m, const ig_snode *n) {
 
 static bool emit_block(maker *m, const ig_sblock *b);
 
+// A single number that the last instruction of the block made goes to its register at once.
+static bool redirect(maker *m, const ig_sblock *b, const uint32_t *to) {
+  if (b->n_out != 1 || !b->last || b->out[0]->block || b->out[0]->node != b->last) return false;
+  if (!m->insns.n || !to) return false;
+  ig_sinsn *last = &m->insns.at[m->insns.n - 1];
+  if (last->kind != IG_SINSN_NUMBER || last->node != b->last) return false;
+  last->out = to;
+  return true;
+}
+
 // Outputs of a block to registers, all at once. What was made in the block ends there.
 static bool emit_moves(maker *m, ig_sinsn_kind kind, const ig_sblock *b, size_t from,
                        const uint32_t *to) {
   size_t n = b->n_out - from;
+  if (redirect(m, b, to)) return true;
   ig_sinsn *insn = emit(m, kind, b->node);
   if (!insn || !set_inputs(m, insn, n ? b->out + from : NULL, n)) return false;
   uint8_t *how = array(m, n, sizeof *how);
@@ -691,7 +762,8 @@ static bool emit_read(maker *m, const ig_snode *n, ig_svalue *number) {
 static bool emit_node(maker *m, const ig_snode *n) {
   ig_svalue *number = number_read(m, n);
   if (number) return emit_read(m, n, number);
-  if (is_only_read(m, n)) return true;
+  if (is_only_read(m, n) || emit_constant_ints(m, n)) return true;
+  if (m->c->status != IG_OK) return false;
   for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) {
     if (strcmp(nodes[i].kind, n->kind) != 0) continue;
     switch (nodes[i].shape) {

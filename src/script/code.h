@@ -21,9 +21,27 @@ typedef enum ig_sarg {
   IG_SARG_DEVICE,
 } ig_sarg;
 
+// Built-ins on two numbers that the interpreter computes itself where both are plain.
+typedef enum ig_snumber {
+  IG_SNUMBER_NONE,
+  IG_SNUMBER_ADD,
+  IG_SNUMBER_SUB,
+  IG_SNUMBER_MUL,
+  IG_SNUMBER_DIV,
+  IG_SNUMBER_FLOORDIV,
+  IG_SNUMBER_REMAINDER,
+  IG_SNUMBER_LT,
+  IG_SNUMBER_LE,
+  IG_SNUMBER_GT,
+  IG_SNUMBER_GE,
+  IG_SNUMBER_EQ,
+  IG_SNUMBER_NE,
+} ig_snumber;
+
 typedef enum ig_sinsn_kind {
   IG_SINSN_OP,
   IG_SINSN_BUILTIN,
+  IG_SINSN_NUMBER,   // a BUILTIN that is `number` of in[0] and in[1]
   IG_SINSN_MISSING,  // an operator that there is not: an error where it is reached
   IG_SINSN_MOVES,    // in to out, all at once
   IG_SINSN_JUMP,     // to target
@@ -57,6 +75,7 @@ typedef int32_t ig_soperand;
 
 typedef struct ig_sinsn {
   ig_sinsn_kind kind;
+  ig_snumber number;
   uint32_t target;
   uint32_t n_in;
   uint32_t n_out;

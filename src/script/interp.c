@@ -13,6 +13,7 @@
 #include "script/failure.h"
 #include "script/form.h"
 #include "script/interp_args.h"
+#include "script/interp_number.h"
 #include "script/interp_record.h"
 #include "script/interp_run.h"
 #include "sym/env.h"
@@ -27,8 +28,17 @@ static bool wrong(ig_srun *r, const ig_sinsn *i, const char *what) {
   return false;
 }
 
+static inline bool is_held(ig_kind kind) {
+  return kind == IG_KIND_TENSOR || kind == IG_KIND_OBJECT || kind == IG_KIND_NATIVE;
+}
+
 static inline void release_ends(ig_sframe *f, const ig_sinsn *i) {
-  for (uint32_t k = 0; k < i->n_free; k++) ig_sframe_write(f, i->frees[k], ig_none());
+  for (uint32_t k = 0; k < i->n_free; k++) {
+    ig_value *v = &f->registers[i->frees[k]];
+    ig_value old = *v;
+    v->kind = IG_KIND_NONE;
+    if (is_held(old.kind)) ig_svalue_release(old);
+  }
 }
 
 // ---- frames
@@ -51,9 +61,7 @@ static void pop_frame(ig_srun *r) {
   ig_sframe *f = &r->frames.at[--r->frames.n];
   for (size_t i = 0; i < f->code->n_registers; i++) {
     ig_value v = f->registers[i];
-    if (v.kind == IG_KIND_TENSOR || v.kind == IG_KIND_OBJECT || v.kind == IG_KIND_NATIVE) {
-      ig_svalue_release(v);
-    }
+    if (is_held(v.kind)) ig_svalue_release(v);
   }
   ig_mem_array_free(r->c->alloc, f->registers, f->code->n_registers, sizeof *f->registers);
 }
@@ -466,6 +474,7 @@ static bool run_one(ig_srun *r, ig_sframe *f, const ig_sinsn *i) {
     case IG_SINSN_OP:
       return run_op(r, f, i);
     case IG_SINSN_BUILTIN:
+    case IG_SINSN_NUMBER:
       return run_builtin(r, f, i);
     case IG_SINSN_MISSING:
       ig_fail_text(r->c, IG_UNSUPPORTED, "%s: there is no such operator", i->name);
@@ -523,9 +532,88 @@ static bool run_any_call(ig_srun *r, const ig_sinsn *i) {
   return i->kind == IG_SINSN_ENTER ? run_enter(r, i) : run_exit(r, i);
 }
 
+static inline const ig_value *operand(const ig_sframe *f, ig_soperand at) {
+  return at >= 0 ? &f->registers[at] : &f->code->constants[~at];
+}
+
+// Is a round of a loop due that nothing symbolic decides? 1: yes; 0: no, the loop ends; -1: not
+// known here.
+static inline int round_due(const ig_sframe *f, const ig_sinsn *i) {
+  const ig_value *most = operand(f, i->in[1]);
+  const ig_value *go_on = operand(f, i->in[2]);
+  if (most->kind != IG_KIND_INT || most->i.expr) return -1;
+  if (go_on->kind != IG_KIND_BOOL || go_on->b_expr) return -1;
+  return go_on->b && operand(f, i->in[0])->i.value < most->i.value;
+}
+
+static inline bool run_one_move(ig_sframe *f, const ig_sinsn *i) {
+  if (i->n_in != 1) return false;
+  ig_value v = *operand(f, i->in[0]);
+  if (i->how[0])
+    f->registers[i->in[0]].kind = IG_KIND_NONE;
+  else if (is_held(v.kind))
+    ig_svalue_retain(v);
+  ig_sframe_write(f, i->out[0], v);
+  return true;
+}
+
+// Runs the instructions that neither call nor fail, from the next one on, until another comes, or
+// `end`. A round of a loop and a number cost a step, like built-ins.
+static void run_plain(ig_srun *r, ig_sframe *f, size_t end) {
+  ig_ctx *c = r->c;
+  const ig_sinsn *code = f->code->at;
+  size_t next = f->next;
+  for (; next != end; f->next = next) {
+    const ig_sinsn *i = &code[next];
+    ig_value *out = NULL;
+    int due = 0;
+    switch (i->kind) {
+      case IG_SINSN_NUMBER:
+        out = &f->registers[i->out[0]];
+        if (c->pace < 2 || is_held(out->kind)) return;
+        if (!ig_snumber_run(i->number, operand(f, i->in[0]), operand(f, i->in[1]), out)) return;
+        c->pace--;
+        next++;
+        break;
+      case IG_SINSN_MOVES:
+        if (!run_one_move(f, i)) return;
+        next++;
+        break;
+      case IG_SINSN_FREE:
+        next++;
+        break;
+      case IG_SINSN_JUMP:
+        next = i->target;
+        break;
+      case IG_SINSN_UNLESS: {
+        const ig_value *v = operand(f, i->in[0]);
+        if (v->kind != IG_KIND_BOOL || v->b_expr) return;
+        next = v->b ? next + 1 : i->target;
+        break;
+      }
+      case IG_SINSN_TEST:
+        due = c->pace < 2 ? -1 : round_due(f, i);
+        if (due < 0) return;
+        if (atomic_load_explicit(&c->cancelled, memory_order_relaxed)) return;
+        c->pace--;
+        next = due ? next + 1 : i->target;
+        break;
+      case IG_SINSN_NEXT:
+        f->registers[i->out[0]].i.value++;
+        next = i->target;
+        break;
+      default:
+        return;
+    }
+    if (i->n_free) release_ends(f, i);
+  }
+}
+
 void ig_srun_execute(ig_srun *r, size_t end, ig_value *outs) {
   while (r->frames.n > 1 || ig_srun_top(r)->next != end) {
     ig_sframe *f = ig_srun_top(r);
+    run_plain(r, f, r->frames.n == 1 ? end : SIZE_MAX);
+    if (r->frames.n == 1 && f->next == end) return;
     const ig_sinsn *i = &f->code->at[f->next++];
     if (i->kind == IG_SINSN_RETURN) {
       if (!run_return(r, f, i, outs)) return;

@@ -152,11 +152,18 @@ static const ig_source *kept_source(ig_strace *t, const ig_source *given) {
   return source;
 }
 
-static ig_srange range_of(ig_strace *t) {
+static ig_srange ask_place(ig_strace *t) {
   ig_source here = {0};
   if (!t->host.place || !t->host.place(t->host.user, &here)) return (ig_srange){0};
   const ig_source *source = kept_source(t, &here);
   return source ? (ig_srange){source, 0, source->n} : (ig_srange){0};
+}
+
+static ig_srange range_of(ig_strace *t) {
+  if (!t->in_call) return ask_place(t);
+  if (!t->is_placed) t->place = ask_place(t);
+  t->is_placed = true;
+  return t->place;
 }
 
 static void finish_node(ig_strace *t, ig_snode *n, bool placed) {
@@ -513,7 +520,10 @@ static bool record_call(ig_ctx *c, const ig_op *op, const ig_value *args, ig_val
   }
   ig_scope s = ig_scope_open(c);
   ig_mode_scope mode = ig_strace_pause(c);
+  t->in_call = true;
+  t->is_placed = false;
   ig_snode *n = record_node(t, op, args);
+  t->in_call = false;
   ig_mode_pop(c, &mode);
   if (n) compute(c, op, args, outs);
   if (c->status == IG_OK && n) (void)record_results(t, op, n, outs);

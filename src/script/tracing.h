@@ -29,8 +29,11 @@ struct ig_strace {
   ig_straced *table;  // open addressing
   size_t n;
   size_t cap;
-  ig_sblock *block;            // nodes go to its end
-  const char *scope;           // "__module.a/__module.a.b"; NULL: none
+  ig_sblock *block;   // nodes go to its end
+  const char *scope;  // "__module.a/__module.a.b"; NULL: none
+  bool in_call;       // one call is recorded: all of its nodes have one place,
+  bool is_placed;     // which is asked for once
+  ig_srange place;
   ig_sclass *self;             // of the traced module; NULL: a function is traced
   IG_VEC(ig_sgraph *) graphs;  // of module calls, until they are methods
   IG_VEC(ig_sheld) objects;    // modules inside of it

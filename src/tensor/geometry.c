@@ -74,10 +74,22 @@ static bool countable(const ig_meta *m) {
   return ok;
 }
 
+// A tensor without data has no negative size either. Nothing is known yet about symbols.
+static bool has_negative_size(const ig_meta *m) {
+  for (int d = 0; d < m->ndim; d++) {
+    if (!m->size[d].expr && m->size[d].value < 0) return true;
+  }
+  return false;
+}
+
 bool ig_geometry_admit(ig_ctx *c, const ig_meta *m, const ig_storage *over, bool fake,
                        int64_t *need) {
   *need = 0;
   if (fake || (over && over->fake)) {
+    if (has_negative_size(m)) {
+      refuse(c, m, false);
+      return false;
+    }
     if (countable(m)) return true;
     (void)ig_fail(c, IG_RUNTIME, "numel: integer multiplication overflow");
     return false;

@@ -7,8 +7,8 @@
 //   - no stride and no offset is negative
 //   - offset + sum (size - 1) * stride and every stride are at most IG_MAX_REACH, empty or not
 //   - if there are elements, all of them lie inside the storage
-// IG_MAX_REACH elements of the widest dtype are 2^61 bytes. Fake tensors have no data: only their
-// number of elements must be representable.
+// IG_MAX_REACH elements of the widest dtype are 2^61 bytes. Fake tensors have no data: their
+// sizes must not be negative, and their number of elements must be representable.
 #ifndef TENSOR_GEOMETRY_H_
 #define TENSOR_GEOMETRY_H_
 

@@ -134,7 +134,8 @@ bool ig_tensor_is_dense(const ig_tensor *t) {
     if (size == 0) return true;
     if (size == 1) continue;
     if (ig_strides(t)[d].value != step) return false;
-    step *= size;
+    // Example sizes of symbols are not admitted by anyone; no stride equals what does not fit.
+    if (!ig_checked_mul(step, size, &step)) step = INT64_MIN;
   }
   return true;
 }
@@ -151,7 +152,7 @@ bool ig_tensor_is_dense_permuted(const ig_tensor *t) {
     }
     if (next < 0) return false;
     used[next] = true;
-    step *= ig_sizes(t)[next].value;
+    if (!ig_checked_mul(step, ig_sizes(t)[next].value, &step)) step = INT64_MIN;
   }
   return true;
 }

@@ -6,6 +6,7 @@
 
 #include "base/blocks.h"
 #include "tensor/geometry.h"
+#include "tensor/intercept.h"
 #include "tensor/number.h"
 #include "tensor/quantizer.h"
 
@@ -86,6 +87,7 @@ bool ig_storage_reserve(ig_ctx *c, ig_storage *s, size_t bytes) {
 
 static void tensor_destroy(ig_ref *ref) {
   ig_tensor *t = (ig_tensor *)ref;
+  if (t->owns_host) t->intercept->release(t);
   if (t->autograd) ig_autograd_free(t);
   if (t->quantizer) ig_ref_release(&t->quantizer->ref);
   if (t->storage) ig_ref_release(&t->storage->ref);
@@ -232,6 +234,7 @@ ig_tensor *ig_tensor_alias(ig_ctx *c, ig_tensor *t) {
   other->node = t->node;
   other->inference = t->inference;
   other->numberlike = t->numberlike;
+  if (t->intercept && !t->intercept->alias(c, t, other)) return NULL;
   return other;
 }
 

@@ -49,19 +49,21 @@ struct ig_tensor {
   bool inference;      // made in inference mode
   bool untracked;      // .data: writes through it do not increment the version
   bool numberlike;     // wraps a Python number: promotes like one
+  bool owns_host;      // the object of the host lives as long as the tensor, not the reverse
   ig_int offset;
   struct ig_autograd *autograd;  // history, gradient, hooks, view relation; NULL: none (op/tape.h)
   struct ig_quantizer *quantizer;  // exactly if the dtype is quantized; see tensor/quantizer.h
   struct ig_node *node;            // node of the open capture that made it
-  struct ig_defer *defer;      // not NULL: computed when this recording ends, see capture/defer.h
-  void *host;                  // object of the host language for it
-  const struct ig_expr *read;  // fake: symbol of its only element, read at
-  uint32_t read_version;       // this version
-  uint32_t known_version;      // version of the storage at which `known` holds
-  ig_tensor *known;            // fake: a real tensor with its only element (op/known.h)
-  ig_int *dims;                // sizes, then strides: own, or a heap block after growing in place
-  size_t own_dims;             // how many ig_int the tensor was made with
-  size_t heap_dims;            // length of the heap block, 0: none
+  struct ig_defer *defer;  // not NULL: computed when this recording ends, see capture/defer.h
+  void *host;              // object of the host language for it
+  const ig_intercept *intercept;  // not NULL: answers calls with this operand (op/intercept.h)
+  const struct ig_expr *read;     // fake: symbol of its only element, read at
+  uint32_t read_version;          // this version
+  uint32_t known_version;         // version of the storage at which `known` holds
+  ig_tensor *known;               // fake: a real tensor with its only element (op/known.h)
+  ig_int *dims;      // sizes, then strides: own, or a heap block after growing in place
+  size_t own_dims;   // how many ig_int the tensor was made with
+  size_t heap_dims;  // length of the heap block, 0: none
   ig_int own[];
 };
 

@@ -9,7 +9,7 @@ usage: ingot COMMAND FILE [OPTIONS]
 
 commands:
   info     describe a file: inputs, outputs, weights, operators, what is unsupported
-  show     print a program: as code, as a graph, as a tree of modules
+  show     print a program: as code, as a graph, as a tree of modules, as a plan
   run      run a model on arrays; compare the results, dump every value
   convert  write a file in another format, and check the copy
   diff     compare two models: structure, weights, and what they compute
@@ -61,7 +61,7 @@ $ ingot
 2> 
 2> commands:
 2>   info     describe a file: inputs, outputs, weights, operators, what is unsupported
-2>   show     print a program: as code, as a graph, as a tree of modules
+2>   show     print a program: as code, as a graph, as a tree of modules, as a plan
 2>   run      run a model on arrays; compare the results, dump every value
 2>   convert  write a file in another format, and check the copy
 2>   diff     compare two models: structure, weights, and what they compute

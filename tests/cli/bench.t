@@ -21,3 +21,6 @@ $ ingot bench mlp.pt2 --inputs cnn.in.npz --seconds 0
 2> ingot: mlp.pt2: input 'x': found 4 dimensions, expected 2
 2>   given by cnn.in.npz
 [5]
+
+$ ingot bench mlp.pt2 --seconds 0 --threads 1 --profile | grep -c 'aten.linear.default  linear'
+2

@@ -54,13 +54,13 @@ $ ingot show counter.pt2 --grep nothing_like_it
 
 $ ingot show counter.pt2 --grep '('
 2> ingot show: --grep: '(': Unmatched ( or \(
-2> usage: ingot show FILE [--code | --graph | --tree] [--grep REGEX]
+2> usage: ingot show FILE [--code | --graph | --tree | --plan] [--grep REGEX] [OPTIONS]
 2>        ingot show --help has details
 [2]
 
 $ ingot show counter.pt2 --tree --graph
-2> ingot show: --code, --graph and --tree exclude each other
-2> usage: ingot show FILE [--code | --graph | --tree] [--grep REGEX]
+2> ingot show: --code, --graph, --tree and --plan exclude each other
+2> usage: ingot show FILE [--code | --graph | --tree | --plan] [--grep REGEX] [OPTIONS]
 2>        ingot show --help has details
 [2]
 
@@ -109,3 +109,9 @@ $ ingot show counter.ts.pt --graph --grep 'prim::GetAttr'
 $ ingot show counter.ts.pt --tree
 2> ingot: counter.ts.pt: this TorchScript archive contains no program; ingot info lists what it contains
 [3]
+
+$ ingot show mlp.pt2 --plan --grep 'aten|steps'
+   0  prepared     aten.linear.default(float32[3, 4] input 4, float32[8, 4] constant, float32[8] constant) -> float32[3, 8] slab+0  # linear
+   1  prepared     aten.relu.default(float32[3, 8] slab+0) -> float32[3, 8] slab+0 (in place)  # relu
+   2  prepared     aten.linear.default(float32[3, 8] slab+0, float32[2, 8] constant, float32[2] constant) -> float32[3, 2] output 0  # linear_1
+3 steps: 0 chains, 0 interpreted, 0 kernels that allocate

@@ -5,7 +5,7 @@
 
 #include "onnx_read/session.h"
 
-enum { MAX_BYTES = 1 << 20, MAX_WORK = 1000000, MAX_NODES = 300, MAX_CONVERTED = 1500 };
+enum { MAX_BYTES = 1 << 20, MAX_WORK = 200000, MAX_NODES = 300, MAX_CONVERTED = 1500 };
 
 // Inputs of zeros, as the model declares them; dynamic dimensions are 2.
 static ig_rd_value *make_input(ig_rd *r, const ig_om_info *info) {

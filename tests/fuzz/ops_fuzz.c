@@ -16,6 +16,7 @@
 #include "ingot/pass.h"
 #include "op/call.h"
 #include "op/formula.h"
+#include "planned.h"
 #include "program.h"
 #include "pt2/archive.h"
 #include "tensor/copy.h"
@@ -184,6 +185,7 @@ static void run_captured(fuzz_program *p, const ig_program *ep, closeness how, c
     if (!fuzz_same_look(real, found) || (how == VALUES && !same_elements(real, found)))
       report(expected, &outs[i], p->outputs[i], form);
   }
+  fuzz_run_planned(p->c, ep, inputs, p->ninputs, p->comparable);
 }
 
 static void print_program(ig_ctx *c, const ig_program *ep) {

@@ -123,6 +123,13 @@ static void check_known(void) {
       {1, 20, 70, 13, 15, 3, 2, 1, 1},
       {1, 6, 300, 10, 10, 3, 1, 0, 1},
       {1, 4, 37, 19, 23, 5, 1, 2, 1},
+      // Over blocks of channels: Winograd, strided windows, long stems, narrow depthwise planes.
+      {1, 33, 31, 29, 34, 3, 1, 1, 1},
+      {2, 16, 40, 20, 20, 3, 1, 0, 1},
+      {1, 40, 48, 41, 39, 3, 2, 1, 1},
+      {2, 3, 30, 60, 61, 7, 2, 3, 1},
+      {2, 19, 19, 14, 13, 3, 1, 1, 19},
+      {1, 24, 24, 15, 14, 5, 2, 2, 24},
   };
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     ig_conv c = planes(known[i]);
@@ -244,6 +251,76 @@ static void test_nan(void **state) {
   }
 }
 
+// The same in a layer that Winograd does faster: infinities stay infinite, and a NaN stays near.
+static void test_nan_winograd(void **state) {
+  (void)state;
+  ig_conv c = planes((const int[9]){1, 32, 16, 40, 40, 3, 1, 1, 1});
+  float *x = tensor(IG_ELEM_F32, 32L * 1600, true);
+  float *w = tensor(IG_ELEM_F32, 16L * 32 * 9, true);
+  float *y = tensor(IG_ELEM_F32, 16L * 1600, false);
+  float *want = tensor(IG_ELEM_F32, 16L * 1600, false);
+  static const float values[] = {NAN, INFINITY, 3e38f};
+  for (int i = 0; i < 3; i++) {
+    x[805 + i] = values[i];
+    ig_conv_forward(&c, x, w, NULL, y);
+    ig_conv_forward_ref(&c, x, w, NULL, want);
+    for (int k = 0; k < 16 * 1600; k++) {
+      bool same = isnan(want[k])   ? isnan(y[k])
+                  : isinf(want[k]) ? y[k] == want[k]
+                                   : fabsf(y[k] - want[k]) <= 1e-5f * (1.0f + fabsf(want[k]));
+      if (!same) fail_msg("y[%d] is %g, want %g", k, (double)y[k], (double)want[k]);
+    }
+  }
+  free(x);
+  free(w);
+  free(y);
+  free(want);
+}
+
+// The way that is chosen by shape needs what was stated, also where it turns out to be barred.
+static void check_need(void) {
+  static const int shapes[][9] = {
+      {1, 33, 31, 29, 34, 3, 1, 1, 1}, {1, 40, 48, 41, 39, 3, 2, 1, 1},
+      {2, 3, 30, 60, 61, 7, 2, 3, 1},  {2, 19, 19, 14, 13, 3, 1, 1, 19},
+      {1, 32, 16, 20, 20, 2, 2, 0, 1},  // transposed below
+  };
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    ig_conv c = planes(shapes[i]);
+    c.transposed = shapes[i][5] == 2;
+    ig_conv_set_out(&c, NULL);
+    int64_t out = c.n * c.cout * c.out[1] * c.out[2];
+    float *x = tensor(IG_ELEM_F32, c.n * c.cin * c.in[1] * c.in[2], true);
+    float *w = tensor(IG_ELEM_F32, c.cin * c.cout / c.groups * c.kernel[1] * c.kernel[2], true);
+    float *y = tensor(IG_ELEM_F32, out, false);
+    float *want = tensor(IG_ELEM_F32, out, false);
+    ig_need need = ig_need_make(true);
+    size_t room;
+    assert_false(ig_conv_need(&c, false, &need, &room));
+    void *memory = aligned_alloc(64, (ig_need_bytes(&need) + 127) / 64 * 64);
+    assert_non_null(memory);
+    size_t misses = ig_workspace_misses();
+    for (int wild = 0; wild < 2; wild++) {
+      if (wild) x[0] = INFINITY;
+      ig_workspace ws;
+      ig_workspace_enter(&ws, &need, memory);
+      ig_conv_forward_in(&c, x, w, NULL, y, NULL);
+      ig_workspace_leave(&ws);
+      ig_conv_forward_ref(&c, x, w, NULL, want);
+      for (int64_t k = 0; k < out; k++) close_to("y", IG_ELEM_F32, y, k, (double)want[k]);
+    }
+    assert_int_equal(ig_workspace_misses(), misses);
+    free(memory);
+    free(x);
+    free(w);
+    free(y);
+    free(want);
+  }
+}
+static void test_need(void **state) {
+  (void)state;
+  everywhere(check_need);
+}
+
 // The same for two planes with a filter of their own each: nothing leaks from row to row or plane
 // to plane, and nothing is written behind the last.
 static void test_nan_depthwise(void **state) {
@@ -272,6 +349,7 @@ int main(void) {
       cmocka_unit_test(test_depthwise), cmocka_unit_test(test_random),
       cmocka_unit_test(test_types),     cmocka_unit_test(test_bias),
       cmocka_unit_test(test_nan),       cmocka_unit_test(test_nan_depthwise),
+      cmocka_unit_test(test_need),      cmocka_unit_test(test_nan_winograd),
   };
   return cmocka_run_group_tests_name("conv", tests, NULL, NULL);
 }

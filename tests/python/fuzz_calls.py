@@ -39,6 +39,7 @@ DTYPES = (
 TEXTS = ["mean", "sum", "none", "floor", "trunc", "reflect", "constant", "ij", "tanh", "amax", "bilinear"]
 SPACE = 1 << 30  # bytes of address space that a child may have
 MEMORY = 1 << 27  # bytes that its tensors may have, which also bounds the time of a call
+WORK = 1000000  # units that a call may use
 ROUND = 100000  # calls of one child
 LIMIT = 240  # seconds of the processor for one child, whose signal ends it
 PATIENCE = 20 * LIMIT  # seconds, for a child that sleeps or a machine that is busy
@@ -50,7 +51,6 @@ LEFT_OUT = frozenset(
     set_default_dtype set_default_device set_num_threads set_printoptions set_autocast_enabled set_autocast_dtype
     autocast_set hop_set_grad compile seed initial_seed __init_subclass__ __subclasshook__ __class__ __new__ __del__
     __dir__ __format__ __getattribute__ __setattr__ __delattr__ __getattr__ numpy_T share_memory_
-    sym_sum
     """.split()
 )
 
@@ -89,7 +89,17 @@ class Maker:
             return self.quantized(x.float())
         if kind < 0.45 and x.dtype in (torch.float32, torch.float64):
             return x.requires_grad_()
+        if kind > 0.98 and "INGOT_SANITIZED" not in os.environ:
+            return self.misaligned(x)
         return x
+
+    def misaligned(self, x: Any) -> Any:
+        """The same elements in a foreign buffer that starts at an odd address, which PyTorch takes, too."""
+        size = x.numel() * x.element_size()
+        buffer = bytearray(size + 1)
+        if size == 0:
+            return x
+        return self.torch.frombuffer(buffer, dtype=x.dtype, count=x.numel(), offset=1).view(x.shape).copy_(x)
 
     def quantized(self, x: Any) -> Any:
         torch, pick = self.torch, self.random
@@ -262,7 +272,6 @@ def run(ready: tuple[Any, Maker, list[Any]], seed: int, count: int, log: bool = 
     """The calls of one seed, in a process of their own."""
     torch, maker, calls = ready
     faulthandler.enable()
-    torch.limits.set_limits(max_memory=MEMORY)
     if "INGOT_SANITIZED" not in os.environ:  # their shadow memory needs the whole address space
         resource.setrlimit(resource.RLIMIT_AS, (SPACE, SPACE))
         resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT))
@@ -281,6 +290,7 @@ def run(ready: tuple[Any, Maker, list[Any]], seed: int, count: int, log: bool = 
             last.write(f"{target.name}({', '.join(words)})")
             last.flush()
         try:
+            torch.limits.set_limits(max_memory=MEMORY, max_work=WORK)
             result = call(*args, **kwargs)
             outcome = "ok"
             maker.keep(result)

@@ -120,3 +120,52 @@ def test_own_decompositions() -> None:
     gm, _ = aot_export_module(M(), (torch.randn(3),), trace_joint=False, decompositions=table)
     assert "sigmoid" in gm.code
     assert "silu" not in gm.code
+
+
+def compiled(f, backend="aot_eager"):
+    torch._dynamo.reset()
+    return torch.compile(f, backend=backend)
+
+
+def test_an_input_with_gaps_keeps_its_layout() -> None:
+    x = torch.arange(3.0).reshape(3, 1).expand(3, 3).requires_grad_()
+    y = compiled(lambda x: x * 2)(x)
+    assert x.stride() == (1, 0)
+    y.sum().backward()
+    assert torch.equal(x.grad, torch.full((3, 3), 2.0))
+
+
+def test_a_view_of_an_input_with_gaps_leaves_its_gradient() -> None:
+    x = torch.ones(4, 8)[:, ::2].requires_grad_()
+    a, b = compiled(lambda x, y: (x + 1, y * 2))(x, x.detach()[:])
+    assert a.requires_grad and not b.requires_grad
+
+
+def test_a_result_that_was_a_view_inside_may_be_written() -> None:
+    def f(x):
+        a = (x * 2)[1:]
+        torch._dynamo.graph_break()
+        a.add_(1)
+        return a
+
+    x = torch.ones(3, 3, requires_grad=True)
+    y = compiled(f)(x)
+    y.sum().backward()
+    assert torch.equal(y, torch.full((2, 3), 3.0))
+    assert torch.equal(x.grad, torch.tensor([[0.0] * 3, [2.0] * 3, [2.0] * 3]))
+
+
+def test_a_converted_tensor_may_be_written() -> None:
+    def f(x):
+        y = x.detach().float()
+        y.mul_(2)
+        return x + 1, y
+
+    x = torch.ones(3, dtype=torch.float64, requires_grad=True)
+    a, b = compiled(f)(x * 2)
+    assert a.requires_grad and torch.equal(b, torch.full((3,), 4.0))
+
+
+def test_dropout_of_nothing_takes_any_dtype() -> None:
+    x = torch.zeros(0, 2, dtype=torch.int64)
+    assert torch.equal(compiled(lambda x: torch.nn.functional.dropout(x))(x), x)

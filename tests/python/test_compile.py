@@ -194,7 +194,10 @@ def counting():
     return graphs, backend
 
 
-@pytest.mark.parametrize("backend", ["eager", "inductor"])
+BACKENDS = ["eager", "inductor", "aot_eager", "onnxrt"]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_numbers_are_drawn_although_nobody_reads_them(backend):
     def f(x):
         for _ in range(3):
@@ -207,6 +210,31 @@ def test_numbers_are_drawn_although_nobody_reads_them(backend):
     torch.manual_seed(1)
     assert torch.equal(torch.compile(f, backend=backend)(x), expected)
     assert torch.equal(torch.rand(1), after)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("grad", [False, True])
+def test_unread_draws_happen_once_between_forward_and_backward(backend, grad):
+    def f(x):
+        torch.rand(3)
+        x.bernoulli(0.5)
+        y = x * torch.rand(4)
+        torch.empty(2).normal_()
+        return y, (y + 1).view(2, 2), torch.rand(2)
+
+    def states(g):
+        x = torch.arange(4.0).requires_grad_(grad)
+        torch.manual_seed(3)
+        y, v, z = g(x)
+        between = torch.get_rng_state()
+        if grad:
+            (y.sum() + v.sum()).backward()
+        return y, v, z, between, torch.get_rng_state(), x.grad if grad else torch.ones(1)
+
+    expected = states(f)
+    compiled = torch.compile(f, backend=backend)
+    for _ in range(2):
+        assert all(map(torch.equal, states(compiled), expected))
 
 
 def test_a_write_that_overlaps_is_refused_where_it_stands():

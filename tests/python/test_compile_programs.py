@@ -60,6 +60,9 @@ MORE = (
     "split",
     "clamp",
     "out",
+    "draw",
+    "unread_draw",
+    "noise_",
 )
 more = st.tuples(st.sampled_from(MORE), register, register)
 NUMBERS = ("number", "float_of_size", "text_of_size", "key_of_size", "compare_size", "range", "divmod", "index")
@@ -256,6 +259,14 @@ def compute(s, name, rest, r):
         r[to] = sum(part.sum() for part in b.split(2))
     elif name == "clamp":
         r[to] = b.clamp(-s.number, s.factor)
+    elif name == "draw":
+        r[to] = b * torch.rand(b.shape) + torch.randint(0, 5, (1,))
+    elif name == "unread_draw":
+        torch.rand(3)
+        torch.rand_like(b.float()).bernoulli()
+    elif name == "noise_":
+        b.detach().float().normal_()
+        b.uniform_()
     else:
         r[to] = torch.add(b.detach(), 1, out=torch.empty_like(b).detach())
 
@@ -529,7 +540,7 @@ def trial(program, sequence, compiled):
         kept = s.kept if isinstance(s.kept, torch.Tensor) else None
         seen.append([error, text.getvalue(), account(out), account([x.detach(), y.detach(), s.total, kept]), shared,
                      s.k, s.cell, repr(s.log), GLOBALS["scale"], account(list(s.table.items())), account(s.plain),
-                     gradients(s, out, x, y)])  # fmt: skip
+                     gradients(s, out, x, y), torch.get_rng_state().tolist()])  # fmt: skip
     return seen
 
 

@@ -113,3 +113,44 @@ def test_lives_as_long_as_needed():
     # The tensor is still a fake one; its mode is created again, and stays the same while it is referenced.
     again = x.fake_mode
     assert (x + 1).fake_mode is again
+
+
+def test_symbols_made_by_hand():
+    from ingot._dynamo.source import ConstantSource
+    from ingot.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv
+
+    def number(env, value, dim=DimDynamic.DUCK):
+        symbol = env.create_symbol(value, ConstantSource("x"), dim)
+        return env.create_symintnode(symbol, hint=value, source=None)
+
+    env = ShapeEnv()
+    a, b = number(env, 5), number(env, 3)
+    assert str(a) == "s0" and number(env, 5) is not None and str(number(env, 5)) == "s0"
+    assert number(env, 1) == 1 and number(env, 7, DimDynamic.STATIC) == 7
+    assert str(number(env, 5, DimDynamic.DYNAMIC)) == "s2"
+    assert str(a.node.expr * 2 + b.node.expr) == "2*s0 + s1"
+    assert env.size_hint(a.node.expr * b.node.expr) == 15
+    assert str(env.bound_sympy(a.node.expr)) == "VR[2, int_oo]"
+    assert env.guards == [] and env.evaluate_expr(a.node.expr > 4) is True
+    assert [str(g.expr) for g in env.guards] == ["s0 > 4"]
+    assert str(env.bound_sympy(a.node.expr)) == "VR[5, int_oo]"
+    assert a == 5 and str(a) == "5" and str(next(iter(env.replacements))) == "s0"
+    assert {str(k): v for k, v in env.var_to_val.items()} == {"s0": 5, "s1": 3, "s2": 5}
+
+    sizes, strides, offset = ShapeEnv().create_symbolic_sizes_strides_storage_offset(torch.ones(3, 4))
+    assert [str(n) for n in (*sizes, *strides, offset)] == ["s0", "s1", "s1", "1", "0"]
+    assert [str(number(ShapeEnv(specialize_zero_one=False), n)) for n in (0, 1)] == ["s0", "s0"]
+    loose = ShapeEnv(duck_shape=False)
+    assert str(number(loose, 4)) == "s0" and str(number(loose, 4)) == "s1"
+
+
+def test_numbers_of_fake_tensors_outside_their_mode():
+    from ingot._subclasses.fake_tensor import FakeTensorMode
+    from ingot.fx.experimental.symbolic_shapes import ShapeEnv, constrain_range, statically_known_true
+
+    env = ShapeEnv()
+    x = FakeTensorMode(shape_env=env).from_tensor(torch.ones(3, 4))
+    assert str(x.numel()) == "s0*s1"
+    u = env.create_unbacked_symint()
+    constrain_range(u, min=2, max=5)
+    assert statically_known_true(u > 1) and not statically_known_true(u > 2)

@@ -3,6 +3,7 @@
 is refused or answered, and the interpreter lives."""
 
 import gc
+import os
 import subprocess
 import sys
 import textwrap
@@ -12,6 +13,7 @@ import pytest
 import ingot
 
 HUGE = 2**62
+SANITIZED = "INGOT_SANITIZED" in os.environ  # they see loads of C that the machine allows
 X = ingot.arange(6, dtype=ingot.float32)
 FEW = 2**22  # more than a reduction lays out when the elements repeat
 
@@ -297,6 +299,46 @@ def test_lists_give_back_what_they_held():
     gc.collect()
     after = sys.getrefcount(items[0])
     assert after == before
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: ingot.ops.aten.adaptive_max_pool2d.default(x, [3, -2]),
+        lambda x: ingot.ops.aten.embedding_backward.default(x[0, 0, :1], ingot.tensor(0), -3, -2, True, False),
+    ],
+)
+def test_results_without_data_have_no_negative_sizes(call):
+    with pytest.raises(RuntimeError, match="negative"):
+        call(ingot.zeros(2, 3, 4, device="meta"))
+
+
+def test_a_sum_of_numbers_is_work():
+    assert ingot.sym_sum([1, 2, 3]) == 6 and ingot.sym_sum([]) == 0
+    with ingot.limits.limited(max_work=1000), pytest.raises(RuntimeError, match="limit of 1000 units"):
+        ingot.sym_sum(range(2**40))
+
+
+@pytest.mark.parametrize("name", ["flip", "where", "unfold", "index_select", "cumsum", "sort", "add"])
+@pytest.mark.parametrize("dtype", [ingot.float64, ingot.complex64, ingot.int64, ingot.float16])
+def test_memory_of_others_may_start_anywhere(name, dtype):
+    """Complex numbers at a multiple of their parts are the usual case; other addresses are taken as PyTorch does."""
+    calls = {
+        "flip": lambda x: x.flip(0),
+        "where": lambda x: ingot.where(ingot.arange(len(x)) % 2 == 0, x, x.flip(0)),
+        "unfold": lambda x: ingot.nn.functional.unfold(x.view(1, 1, 8, 8), 3),
+        "index_select": lambda x: x.index_select(0, ingot.tensor([3, 1, 40])),
+        "cumsum": lambda x: x.cumsum(0),
+        "sort": lambda x: x.real.sort().values,
+        "add": lambda x: x + x,
+    }
+    parts = ingot.empty((), dtype=dtype).real.element_size()
+    for offset in (parts,) if SANITIZED else (parts, 1, 4):
+        plain = ingot.arange(64).to(dtype)
+        buffer = bytearray(64 * plain.element_size() + offset)
+        shared = ingot.frombuffer(buffer, dtype=dtype, offset=offset)
+        shared.copy_(plain)
+        assert calls[name](shared).tolist() == calls[name](plain).tolist()
 
 
 def test_names_of_operators_are_there():

@@ -119,3 +119,33 @@ def test_hub_of_a_folder(tmp_path):
     assert ingot.hub.list(str(tmp_path)) == ["make"] and ingot.hub.help(str(tmp_path), "make") == "Makes n."
     with pytest.raises(RuntimeError, match="Cannot find callable other in hubconf"):
         ingot.hub.load(str(tmp_path), "other", source="local")
+
+
+def test_names_and_help():
+    import inspect
+    import pydoc
+
+    names = dir(ingot)
+    for name in ("relu", "add", "ones", "Tag", "float32", "nn", "export", "cond", "manual_seed"):
+        assert name in names
+    for name in ("add_", "avg_pool2d", "linalg_norm", "relu_backward", "_HOMES", "importlib", "annotations"):
+        assert name not in names
+    text = pydoc.plain(pydoc.render_doc(ingot.add))
+    assert "add(input: 'Tensor', other: 'Tensor', *, alpha: 'Number' = 1)" in text
+    assert "add(input, other, *, alpha=1, out)" in text and ">>> ingot.add(" in text
+    assert list(inspect.signature(ingot.Tensor.sum).parameters) == ["input", "dtype"]
+    for name in ingot._C._function_names():
+        function = getattr(ingot, name)
+        if isinstance(function, type(ingot.relu)):
+            assert function.__doc__ and function.__signature__
+
+
+def test_examples_of_help_run():
+    from ingot._docs import example
+
+    assert example("add", "f32[3,5], 2 | f32[4,2].T, f32[4,2].T") == ">>> ingot.add(ingot.randn(3, 5), 2)"
+    assert example("add", "f32[4,2].T, f32[4,2].T") is None
+    for name in ("relu", "add", "mm", "softmax", "cat", "sum", "clamp", "flip"):
+        lines = [line for line in getattr(ingot, name).__doc__.splitlines() if ">>>" in line]
+        for line in lines:
+            eval(line.split(">>>")[1].strip(), {"ingot": ingot})

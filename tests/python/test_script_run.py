@@ -137,3 +137,58 @@ def test_recorded_graph(record):
         if isinstance(want, dict) and "args_after" in want:
             want = want["out"]
         assert agrees(got["out"], want), (got["out"], want)
+
+
+NUMBERS = """
+def f(a: {type}, b: {type}):
+    if a < b:
+        c = a + b
+    else:
+        c = a - b
+    d = a * b if a >= b else b
+    return c, d, a / b, a // b, a % b, a <= b, a > b, a == b, a != b
+"""
+
+
+@pytest.mark.parametrize("kind", ["int", "float"])
+def test_numbers_are_pythons(kind):
+    """Also where the interpreter computes them itself: signs, powers of two, results of branches."""
+    run = ingot.jit.CompilationUnit(NUMBERS.format(type=kind)).f
+    scope: dict = {}
+    exec(NUMBERS.format(type=kind), scope)
+    values = [-9, -8, -3, -1, 1, 2, 3, 8, 12] if kind == "int" else [-2.5, -1.0, 0.5, 3.0]
+    for a in values:
+        for b in values:
+            assert run(a, b) == scope["f"](a, b)
+
+
+def test_numbers_at_the_edges():
+    unit = ingot.jit.CompilationUnit(
+        "def wrap(a: int, b: int) -> int:\n    return a * b + a\n"
+        "def divide(a: int, b: int) -> int:\n    return a // b\n"
+        "def rest(a: int, b: int) -> int:\n    return a % b\n"
+        "def mixed(a: int, b: float) -> float:\n    return a * b - a\n"
+    )
+    least = -(2**63)
+    assert unit.wrap(2**62, 4) == 2**62
+    assert unit.wrap(least, 3) == 0
+    assert unit.divide(least, -1) == least
+    assert unit.rest(least, -1) == 0
+    assert unit.mixed(3, 0.5) == -1.5
+    for name in ("divide", "rest"):
+        with pytest.raises(RuntimeError, match="zero|by 0"):
+            getattr(unit, name)(1, 0)
+
+
+def test_constant_list_of_an_operator():
+    """A list that only one operator takes is its constant; one that is changed or returned is made anew each time."""
+    unit = ingot.jit.CompilationUnit(
+        "def once(x: Tensor) -> Tensor:\n    return x.view([2, -1]).permute(1, 0)\n"
+        "def twice(x: Tensor) -> Tuple[Tensor, List[int]]:\n"
+        "    sizes = [2, 3]\n    y = x.view(sizes)\n    sizes.append(1)\n    return y, sizes\n"
+    )
+    x = ingot.arange(6)
+    assert unit.once(x).shape == (3, 2)
+    for _ in range(2):
+        y, sizes = unit.twice(x)
+        assert y.shape == (2, 3) and sizes == [2, 3, 1]

@@ -211,3 +211,21 @@ def test_pickles_run_nothing(tmp_path, code):
         with pytest.raises(Exception) as caught:
             ingot.load(str(path), **how)
         assert not isinstance(caught.value, SystemError)
+
+
+# ---- operands of other ranks than the operator has
+
+
+@pytest.mark.parametrize("dims", [[], [1], [1, 1]])
+def test_windows_of_any_rank(tmp_path, dims):
+    """The frame has the length of the window, which need not have one."""
+    path = tmp_path / "m.onnx"
+    weights = [hostile.tensor("x", 1, [1, 8, 1], bytes(32)), hostile.tensor("step", 7, [], struct.pack("<q", 1)),
+               hostile.tensor("w", 1, dims, struct.pack("<f", 1))]  # fmt: skip
+    main = hostile.graph([hostile.node("STFT", ["x", "step", "w"], ["y"])], [], [hostile.info("y", 1, [])], weights)
+    path.write_bytes(hostile.model(main))
+    if len(dims) == 1:
+        run_onnx(path)
+        return
+    with pytest.raises(REFUSED, match="dimensions|window"):
+        run_onnx(path)

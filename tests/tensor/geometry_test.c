@@ -82,6 +82,9 @@ static void fake_tensors_only_need_a_number(void **state) {
   m = meta_of(&(example){"", 2, {BIG, BIG}, {1, 1}, 0, NULL});
   assert_null(ig_tensor_make(c, &m, true));
   test_error_has(c, "numel: integer multiplication overflow");
+  m = meta_of(&(example){"", 2, {3, -2}, {1, 1}, 0, NULL});
+  assert_null(ig_tensor_make(c, &m, true));
+  test_error_has(c, "negative dimension: sizes=[3, -2]");
   ig_ctx_free(c);
   assert_int_equal(heap.live, 0);
 }

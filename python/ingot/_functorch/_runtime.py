@@ -159,6 +159,9 @@ class _Differentiable:
         keep = outs[self.count : self.count + self.saved]
         numbers = outs[self.count + self.saved :]
         slots = [i for i, o in enumerate(own) if isinstance(o, Tensor)]
+        for i in slots:
+            if own[i]._is_view():  # of memory that only the graph knows: for the caller it is no view
+                own[i] = own[i].data
         fixed = [own[i] for i in slots if not self.graded[i]]
         made, _ = _C._make_function(
             "CompiledFunctionBackward",

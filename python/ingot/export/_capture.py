@@ -13,6 +13,7 @@ from ingot.export._binding import Input, argument_names, bind, pieces
 from ingot.export._errors import carry_issues, strict_error
 from ingot.export._modules import ModuleCall, ModuleStack
 from ingot.export._state import State, refuse_assigned
+from ingot.jit._trace import is_tracing
 from ingot.export.dynamic_shapes import apply_fixes, automatic_dims, read_shapes, shape_constraints
 from ingot.export.exported_program import ProgramModule, keep_signatures
 from ingot.utils import _pytree as pytree
@@ -157,7 +158,8 @@ class Run:
         with stack:
             result = self.mod(*args, **kwargs)
         shown = self.state.names_of(stack.shown())
-        refuse_assigned(self.state.assigned_attributes())
+        if not is_tracing():  # a trace follows what is assigned
+            refuse_assigned(self.state.assigned_attributes())
         outputs, self.out_spec = _outputs(result, strict)
         mutations = self.state.assigned_buffers()
         self.calls = stack.calls

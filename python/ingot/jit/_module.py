@@ -21,8 +21,7 @@ PLAIN, PARAMETER, BUFFER = range(3)
 _CONTAINERS = [nn.ModuleList, nn.Sequential, nn.ModuleDict, nn.ParameterList, nn.ParameterDict]  # as ig_scontainer
 _KINDS = "_ingot_script_kinds"
 _SOURCES = [
-    f"ingot.jit._sources.{name}"
-    for name in ("modules", "conv_layers", "pooling_layers", "loss_layers", "rnn", "attention", "transformer")
+    f"ingot.jit._sources.{name}" for name in ("layers", "modules", "conv_layers", "rnn", "attention", "transformer")
 ]
 # What nn.Module keeps for itself.
 _INTERNAL = frozenset(

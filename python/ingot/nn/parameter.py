@@ -9,7 +9,14 @@ import ingot
 from ingot._C import Tensor, _disabled_torch_function_impl
 
 
-class Parameter(Tensor):
+class _ParameterMeta(type(Tensor)):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if super().__instancecheck__(instance):
+            return True
+        return cls is Parameter and isinstance(instance, Tensor) and getattr(instance, "_is_param", False)
+
+
+class Parameter(Tensor, metaclass=_ParameterMeta):
     """A tensor that a module lists among its parameters when it is assigned as an attribute."""
 
     __torch_function__ = _disabled_torch_function_impl
@@ -17,7 +24,19 @@ class Parameter(Tensor):
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         if data is None:
             data = ingot.empty(0)
-        return Tensor._make_subclass(cls, data.detach(), requires_grad)
+        kind = type(data)
+        if kind is Tensor or issubclass(kind, Parameter):
+            return Tensor._make_subclass(cls, data.detach(), requires_grad)
+        own = data.detach().requires_grad_(requires_grad)
+        if type(own) is not kind:
+            raise RuntimeError(
+                f"Creating a Parameter from an instance of type {kind.__name__} requires that detach() returns an "
+                f"instance of the same type, but return type {type(own).__name__} was found instead. To use the type "
+                "as a Parameter, please correct the detach() semantics defined by its __torch_dispatch__() "
+                "implementation."
+            )
+        own._is_param = True
+        return own
 
     def __deepcopy__(self, memo: dict) -> Parameter:
         if id(self) not in memo:

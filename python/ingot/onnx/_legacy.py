@@ -21,7 +21,7 @@ from ingot.jit import _trace as jit_trace
 from ingot.onnx import _constants, errors
 from ingot.onnx._enums import OperatorExportTypes, TrainingMode
 from ingot.onnx._globals import GLOBALS
-from ingot.onnx._internal import packed, python_op, refusals, registration, scripted, symbolic, traced
+from ingot.onnx._internal import packed, python_op, quantized, refusals, registration, scripted, symbolic, traced
 from ingot.utils import _pytree as pytree
 
 # ---- the model's mode ----
@@ -189,8 +189,10 @@ def _check_axes(graph: traced.Graph, axes: Any, names: Any) -> None:
 
 
 def _check_opset(graph: traced.Graph, opset: Any) -> None:
+    if isinstance(opset, int):
+        return
     node = next((n for n in refusals.calls(graph) if n.kind().startswith("aten::")), None)
-    if isinstance(opset, int) or node is None:
+    if node is None:
         return
     error = _incompatible(
         "_jit_pass_onnx_node_shape_type_inference",
@@ -528,8 +530,12 @@ def build(
     axes = {} if dynamic_axes is None else dynamic_axes
     from ingot.onnx import utils
 
+    part_names: list[str] = []
+    if any(map(quantized.is_quantized, args)) and isinstance(model, nn.Module) and not scripted.is_script(model):
+        model, args, part_names = quantized.taking_parts(model, args)
     model = utils._pre_trace_quant_model(model, args)
     graph = traced.trace(model, args)
+    graph.name_inputs(part_names)
     refusals.warn_of_writes(graph)
     _check_axes(graph, axes, input_names or [])
     if refuse and operator_export_type == OperatorExportTypes.ONNX:
@@ -538,7 +544,7 @@ def build(
     _check_types(graph)
     if scripted.is_script(model):
         scripted.check(model, opset)
-    module = _as_module(model, args)
+    module = quantized.giving_parts(_as_module(model, args), graph.result)
     fed = pytree.tree_map(_as_tensor, args)  # numbers are inputs too
     parameters = [p for p in inspect.signature(module.forward).parameters]
     names = _flat_names(fed, input_names or (), parameters)

@@ -15,7 +15,7 @@ import ingot
 from ingot.onnx import _legacy, errors
 from ingot.onnx._enums import OperatorExportTypes, TrainingMode
 from ingot.onnx._globals import GLOBALS
-from ingot.onnx._internal import jit_utils, refusals, registration, symbolic, traced
+from ingot.onnx._internal import jit_utils, quantized, refusals, registration, symbolic, traced
 from ingot.onnx._legacy import select_model_mode_for_export
 from ingot.utils import _pytree as pytree
 
@@ -154,10 +154,7 @@ def warn_on_static_input_change(input_states: Any) -> None:
 
 def unpack_quantized_tensor(value: Any, cast_onnx_accepted: bool = True) -> tuple:
     """A quantized tensor as its integers, scale and zero point; another one as itself."""
-    if isinstance(value, ingot.Tensor) and getattr(value, "is_quantized", False):
-        scale = ingot.tensor(value.q_scale(), dtype=ingot.double if cast_onnx_accepted else ingot.float32)
-        return value.int_repr(), scale, ingot.tensor(value.q_zero_point(), dtype=ingot.int64)
-    return (value,)
+    return quantized.unpack(value, wide=cast_onnx_accepted)
 
 
 # ---- the registry ----

@@ -50,8 +50,7 @@ def _arrays(values: Any, options: VerificationOptions) -> list[Any]:
         if leaf is None and options.ignore_none:
             continue
         if isinstance(leaf, ingot.Tensor):
-            leaf = leaf.detach().cpu()
-            out.append((leaf.dequantize() if getattr(leaf, "is_quantized", False) else leaf).numpy())
+            out += [part.detach().cpu().numpy() for part in utils.unpack_quantized_tensor(leaf, cast_onnx_accepted=False)]
         elif isinstance(leaf, (bool, int, float)):
             out.append(ingot.tensor(leaf).numpy())
         elif not isinstance(leaf, str):

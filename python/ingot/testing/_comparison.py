@@ -182,6 +182,7 @@ def _compare_tensors(actual: Tensor, expected: Tensor, options: _Options, path: 
 
 def _comparable(actual: Tensor, expected: Tensor) -> tuple[Tensor, Tensor]:
     """Both in one dtype that has arithmetic."""
+    actual, expected = (t.dequantize() if t.is_quantized else t for t in (actual, expected))
     dtype = actual.dtype if actual.dtype == expected.dtype else ingot.promote_types(actual.dtype, expected.dtype)
     if _kind(dtype).startswith("float8"):
         dtype = ingot.float32

@@ -272,15 +272,47 @@ static ig_tensor *linspace_tensor_decompose(ig_ctx *c, const ig_value *args) {
   return ig_linspace_with(c, start, end, args[2].i, args[3], args[4], args[5], args[6]);
 }
 
+static ig_tensor *number(ig_ctx *c, ig_value v, ig_dtype dtype) {
+  return ig_scalar_tensor_with(c, v, ig_of_dtype(dtype), ig_none(), ig_none(), ig_none());
+}
+
+// The same for numbers that a capture does not know. One step is start.
+static ig_tensor *linspace_symbolic(ig_ctx *c, const ig_value *args, ig_dtype works_in,
+                                    ig_dtype dtype) {
+  ig_tensor *start = number(c, args[0], works_in);
+  ig_tensor *end = number(c, args[1], works_in);
+  ig_tensor *count = number(c, args[2], works_in);
+  ig_tensor *last = ig_clamp_min(c, ig_sub_scalar(c, count, ig_of_i64(1)), ig_of_i64(1));
+  ig_tensor *step = ig_sub_tensor(c, end, start);
+  step = ig_div_tensor(c, step, last);
+  ig_tensor *at =
+      ig_arange_start_with(c, ig_of_i64(0), args[2], ig_none(), args[4], args[5], args[6]);
+  at = ig_cast(c, at, works_in);
+  ig_tensor *low = ig_lt_tensor(c, ig_mul_f64(c, at, 2), count);
+  ig_tensor *up = ig_mul_tensor(c, at, step);
+  up = ig_add_tensor(c, up, start);
+  ig_tensor *down = ig_sub_tensor(c, last, at);
+  down = ig_mul_tensor(c, down, step);
+  down = ig_sub_tensor(c, end, down);
+  return ig_cast(c, ig_where_self(c, low, up, down), dtype);
+}
+
+static bool is_symbolic(const ig_value *v) {
+  return v->kind == IG_KIND_INT ? v->i.expr != NULL : v->kind == IG_KIND_FLOAT && v->f_expr;
+}
+
 // linspace(start, end, steps) in the dtype that it computes in.
 static ig_tensor *linspace_decompose(ig_ctx *c, const ig_value *args) {
-  int64_t steps = ig_value_i64(c, &args[2]);
   ig_dtype dtype = args[3].kind == IG_KIND_DTYPE ? args[3].dtype : ig_ctx_default_dtype(c);
   ig_dtype works_in = ig_dtype_is_integral(dtype) ? IG_F64 : dtype;
   if (ig_dtype_is_complex(dtype) || ig_dtype_is_complex(linspace_dtype(c, args))) {
     (void)ig_fail(c, IG_UNSUPPORTED, "complex numbers have no decomposition here");
     return NULL;
   }
+  if (is_symbolic(&args[0]) || is_symbolic(&args[1]) || is_symbolic(&args[2])) {
+    return linspace_symbolic(c, args, works_in, dtype);
+  }
+  int64_t steps = ig_value_i64(c, &args[2]);
   if (steps < 2) {
     ig_int size = ig_const(steps);
     ig_value number = steps ? args[0] : ig_of_i64(0);

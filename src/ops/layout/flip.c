@@ -21,7 +21,7 @@ static void flip_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta
 BACKWARDS(uint8_t)
 BACKWARDS(uint16_t)
 BACKWARDS(uint32_t)
-BACKWARDS(uint64_t)
+BACKWARDS(ig_c64)  // any 8 bytes; aligned as the parts of a complex number are
 BACKWARDS(ig_c128)
 
 static void reverse(void *to, const void *from, size_t n, size_t size) {
@@ -36,7 +36,7 @@ static void reverse(void *to, const void *from, size_t n, size_t size) {
       reverse_uint32_t(to, from, n);
       break;
     case 8:
-      reverse_uint64_t(to, from, n);
+      reverse_ig_c64(to, from, n);
       break;
     default:
       reverse_ig_c128(to, from, n);

@@ -89,10 +89,17 @@ static ig_tensor *dropout_decompose(ig_ctx *c, const ig_value *args) {
   return ig_mul_tensor(c, input, noise);
 }
 
+static bool is_empty(const ig_tensor *t) {
+  for (int i = 0; i < t->ndim; i++) {
+    if (!ig_sizes(t)[i].expr && ig_sizes(t)[i].value == 0) return true;  // concrete: no query
+  }
+  return false;
+}
+
 // In programs the mask is a result, and what is kept whole is a copy.
 static ig_tensor *dropout_lower(ig_ctx *c, const ig_value *args) {
   double p = ig_value_f64(&args[1]);
-  if (!args[2].b || p == 0) return ig_clone(c, args[0].tensor);
+  if (!args[2].b || p == 0 || is_empty(args[0].tensor)) return ig_clone(c, args[0].tensor);
   ig_value outs[IG_MAX_RETURNS];
   ig_native_dropout(c, args[0].tensor, p, args[2], outs);
   return ig_value_tensor(&outs[0]);

@@ -26,6 +26,8 @@ TILE(IG_CLONES_NARROW, where_1, uint8_t, BY_BITS(uint8_t))
 TILE(, where_2, uint16_t, BY_BITS(uint16_t))
 TILE(IG_CLONES_NARROW, where_4, uint32_t, BY_BITS(uint32_t))
 TILE(IG_CLONES_NARROW, where_8, uint64_t, BY_BITS(uint64_t))
+// Complex numbers are aligned as their parts are, so that no larger word may read them.
+TILE(, where_c64, ig_c64, mask[i] ? x[i] : y[i])
 TILE(, where_16, ig_c128, mask[i] ? x[i] : y[i])
 
 static void where_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
@@ -376,7 +378,7 @@ static void masked_select_vjp(ig_ctx *c, const ig_vjp *v) {
     [IG_BOOL] = where_1, [IG_U8] = where_1, [IG_I8] = where_1, [IG_F8E4M3FN] = where_1, \
     [IG_F8E5M2] = where_1, [IG_I16] = where_2, [IG_U16] = where_2, [IG_F16] = where_2,  \
     [IG_BF16] = where_2, [IG_I32] = where_4, [IG_U32] = where_4, [IG_F32] = where_4,    \
-    [IG_I64] = where_8, [IG_U64] = where_8, [IG_F64] = where_8, [IG_C64] = where_8,     \
+    [IG_I64] = where_8, [IG_U64] = where_8, [IG_F64] = where_8, [IG_C64] = where_c64,   \
     [IG_C128] = where_16                                                                \
   }
 

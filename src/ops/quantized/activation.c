@@ -12,7 +12,7 @@ static ig_tensor *numbers(ig_ctx *c, const ig_value *v) {
 static ig_tensor *quantized(ig_ctx *c, const ig_value *like, ig_tensor *x,
                             const ig_value *qparams) {
   if (!x || c->status != IG_OK) return NULL;
-  return ig_quantize_with(c, x, like->tensor->dtype, ig_value_f64(&qparams[0]),
+  return ig_quantize_with(c, x, like->tensor->dtype, ig_scale_of(c, &qparams[0]),
                           ig_value_i64(c, &qparams[1]));
 }
 static ig_tensor *alike(ig_ctx *c, const ig_value *like, ig_tensor *x) {

@@ -114,7 +114,7 @@ static ig_tensor *combined(ig_ctx *c, ig_tensor *qa, ig_tensor *qb, operation ho
 
 // qa, qb, scale, zero_point
 static ig_tensor *given(ig_ctx *c, const ig_value *a, operation how) {
-  return combined(c, a[0].tensor, a[1].tensor, how, ig_value_f64(&a[2]), ig_value_i64(c, &a[3]));
+  return combined(c, a[0].tensor, a[1].tensor, how, ig_scale_of(c, &a[2]), ig_value_i64(c, &a[3]));
 }
 static ig_tensor *add(ig_ctx *c, const ig_value *a) {
   return given(c, a, ADD);
@@ -202,7 +202,7 @@ static double number_of(ig_ctx *c, const ig_value *v) {
   if (v->kind != IG_KIND_TENSOR) return ig_value_f64(v);
   ig_value out[IG_MAX_RETURNS] = {{0}};
   ig_item(c, v->tensor, out);
-  return c->status == IG_OK ? ig_value_f64(&out[0]) : 0;
+  return c->status == IG_OK ? ig_scale_of(c, &out[0]) : 0;
 }
 static ig_tensor *with_number(ig_ctx *c, const ig_value *q, const ig_value *number, operation how) {
   double x = number_of(c, number);
@@ -254,7 +254,7 @@ static ig_tensor *joined(ig_ctx *c, const ig_value *a, bool relu) {
     }
     parts[i] = ig_of_tensor(ig_dequantized(c, t));
   }
-  double scale = a[2].kind == IG_KIND_NONE ? first->quantizer->scale : ig_value_f64(&a[2]);
+  double scale = a[2].kind == IG_KIND_NONE ? first->quantizer->scale : ig_scale_of(c, &a[2]);
   int64_t zero = a[3].kind == IG_KIND_NONE ? first->quantizer->zero_point : ig_value_i64(c, &a[3]);
   if (c->status != IG_OK) return NULL;
   ig_tensor *x = ig_cat_with(c, ig_of_list(parts, n), a[1].i);
@@ -272,7 +272,8 @@ static ig_tensor *product(ig_ctx *c, const ig_value *a) {
   ig_tensor *x = numbers(c, a[0].tensor);
   ig_tensor *y = numbers(c, a[1].tensor);
   x = ig_matmul(c, x, y);
-  return x ? ig_quantize_with(c, x, a[0].tensor->dtype, ig_value_f64(&a[2]), ig_value_i64(c, &a[3]))
+  return x ? ig_quantize_with(c, x, a[0].tensor->dtype, ig_scale_of(c, &a[2]),
+                              ig_value_i64(c, &a[3]))
            : NULL;
 }
 

@@ -343,7 +343,7 @@ static void conv_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta
     return;
   }
   result_meta(c, x, p, out);
-  out->quantizer = ig_quantizer_make(c, ig_value_f64(&q[0]), ig_value_i64(c, &q[1]));
+  out->quantizer = ig_quantizer_make(c, ig_scale_of(c, &q[0]), ig_value_i64(c, &q[1]));
 }
 
 static void conv_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
@@ -411,7 +411,7 @@ static ig_tensor *conv_formula(ig_ctx *c, const ig_value *args, bool relu, bool 
   }
   size_t n = (size_t)p->nd;
   const ig_value *q = qparams_of(c->op, args);
-  double scale = quantize ? ig_value_f64(&q[0]) : 1;
+  double scale = quantize ? ig_scale_of(c, &q[0]) : 1;
   int64_t zero = quantize ? ig_value_i64(c, &q[1]) : 0;
   ig_tensor *x = ig_dequantized(c, given);
   ig_tensor *y = ig_convolution(c, x, ig_dequantized(c, p->weight), p->bias, ig_of_ints(at[0], n),
@@ -473,7 +473,8 @@ static ig_tensor *conv_then_add(ig_ctx *c, const ig_value *a, bool relu) {
   ig_tensor *more = ig_dequantized(c, a[1].tensor);
   y = ig_add_tensor(c, y, more);
   if (relu) y = ig_relu(c, y);
-  return y ? ig_quantize_with(c, y, a[0].tensor->dtype, ig_value_f64(&a[3]), ig_value_i64(c, &a[4]))
+  return y ? ig_quantize_with(c, y, a[0].tensor->dtype, ig_scale_of(c, &a[3]),
+                              ig_value_i64(c, &a[4]))
            : NULL;
 }
 static ig_tensor *conv_add(ig_ctx *c, const ig_value *a) {

@@ -143,7 +143,7 @@ static void linear_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_me
     ig_fail_text(c, IG_RUNTIME, "quantized::linear: the input must be quantized per tensor");
     return;
   }
-  out->quantizer = ig_quantizer_make(c, ig_value_f64(&args[2]), ig_value_i64(c, &args[3]));
+  out->quantizer = ig_quantizer_make(c, ig_scale_of(c, &args[2]), ig_value_i64(c, &args[3]));
 }
 
 enum { PLAIN, RELU };
@@ -231,7 +231,7 @@ static ig_tensor *then(ig_ctx *c, const ig_value *args, bool leaky) {
   ig_tensor *x = ig_dequantized(c, args[0].tensor);
   ig_tensor *y = ig_linear_with(c, x, ig_dequantized(c, p->weight), p->bias);
   y = leaky ? ig_leaky_relu_with(c, y, args[4]) : ig_tanh(c, y);
-  return y ? ig_quantize_with(c, y, args[0].tensor->dtype, ig_value_f64(&args[2]),
+  return y ? ig_quantize_with(c, y, args[0].tensor->dtype, ig_scale_of(c, &args[2]),
                               ig_value_i64(c, &args[3]))
            : NULL;
 }
@@ -249,7 +249,7 @@ static ig_tensor *linear_formula(ig_ctx *c, const ig_value *args, bool relu, boo
   ig_tensor *y = ig_linear_with(c, x, ig_dequantized(c, p->weight), p->bias);
   if (relu) y = ig_relu(c, y);
   if (!quantize || !y) return y;
-  return ig_quantize_with(c, y, args[0].tensor->dtype, ig_value_f64(&args[2]),
+  return ig_quantize_with(c, y, args[0].tensor->dtype, ig_scale_of(c, &args[2]),
                           ig_value_i64(c, &args[3]));
 }
 static ig_tensor *linear_lower(ig_ctx *c, const ig_value *args) {
@@ -267,7 +267,7 @@ static ig_tensor *dynamic_relu_lower(ig_ctx *c, const ig_value *args) {
 
 // X, X_scale, X_zero_point, W_prepack
 static ig_tensor *simulated(ig_ctx *c, const ig_value *args, bool relu) {
-  ig_tensor *q = ig_quantize_with(c, args[0].tensor, IG_QU8, ig_value_f64(&args[1]),
+  ig_tensor *q = ig_quantize_with(c, args[0].tensor, IG_QU8, ig_scale_of(c, &args[1]),
                                   ig_value_i64(c, &args[2]));
   const ig_packed *p = ig_packed_of(&args[3]);
   if (!q || p->half) return NULL;

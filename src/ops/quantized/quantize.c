@@ -117,7 +117,8 @@ static void per_tensor_shape(ig_ctx *c, const ig_value *args, double scale, int6
 
 static void quantize_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   (void)op;
-  per_tensor_shape(c, args, ig_value_f64(&args[1]), ig_value_i64(c, &args[2]), args[3].dtype, out);
+  per_tensor_shape(c, args, ig_scale_of(c, &args[1]), ig_value_i64(c, &args[2]), args[3].dtype,
+                   out);
 }
 
 static void quantize_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
@@ -144,8 +145,8 @@ static ig_tensor *quantize_given(ig_ctx *c, const ig_value *args) {
   ig_value scale;
   ig_value zero;
   if (!only_element(c, &args[1], &scale) || !only_element(c, &args[2], &zero)) return NULL;
-  return ig_quantize_with(c, args[0].tensor, args[3].dtype, ig_value_f64(&scale),
-                          (int64_t)ig_value_f64(&zero));
+  return ig_quantize_with(c, args[0].tensor, args[3].dtype, ig_scale_of(c, &scale),
+                          (int64_t)ig_scale_of(c, &zero));
 }
 
 static void quantize_list(ig_ctx *c, const ig_value *args, ig_value *outs) {
@@ -595,7 +596,7 @@ static void make_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta
   ig_shape_like(c, op, args, out);
   out->dtype = dtype;
   if (op->schema.nargs == 3) {
-    out->quantizer = ig_quantizer_make(c, ig_value_f64(&args[1]), ig_value_i64(c, &args[2]));
+    out->quantizer = ig_quantizer_make(c, ig_scale_of(c, &args[1]), ig_value_i64(c, &args[2]));
     return;
   }
   int64_t axis = ig_value_i64(c, &args[3]);
@@ -633,7 +634,7 @@ static ig_dtype wanted(const ig_value *v) {
 static void empty_affine_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   (void)op;
   if (!empty_sizes(c, &args[0], wanted(&args[1]), &args[7], out)) return;
-  out->quantizer = ig_quantizer_make(c, ig_value_f64(&args[5]), ig_value_i64(c, &args[6]));
+  out->quantizer = ig_quantizer_make(c, ig_scale_of(c, &args[5]), ig_value_i64(c, &args[6]));
 }
 // size, scales, zero_points, axis, dtype, layout, device, pin_memory, memory_format
 static void empty_channels_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {

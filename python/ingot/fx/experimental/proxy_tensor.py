@@ -20,7 +20,8 @@ _PLAIN = (int, float, bool, str, type(None))
 def _names(f: Callable, args: tuple) -> list[str]:
     """One name per leaf: x_1, x_2 for the leaves of x."""
     try:
-        parameters = [] if isinstance(f, nn.Module) else list(inspect.signature(f).parameters.values())
+        written = not isinstance(f, nn.Module) and hasattr(inspect.unwrap(f), "__code__")
+        parameters = list(inspect.signature(f).parameters.values()) if written else []
     except (TypeError, ValueError):
         parameters = []
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):

@@ -6,13 +6,14 @@ from __future__ import annotations
 import contextlib
 import enum
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from ingot import _C
 from ingot._C import ConstraintViolationError, GuardOnDataDependentSymNode
 
 __all__ = [
-    "ConstraintViolationError", "DimDynamic", "GuardOnDataDependentSymNode", "ShapeEnv", "bind_symbols",
+    "ConstraintViolationError", "DimDynamic", "GuardOnDataDependentSymNode", "RuntimeAssert", "ShapeEnv", "ShapeGuard",
+    "bind_symbols",
     "constrain_range", "definitely_false", "definitely_true", "eval_guards", "expect_true", "free_symbols",
     "free_unbacked_symbols", "fx_placeholder_targets", "fx_placeholder_vals", "guard_bool", "guard_float",
     "guard_int", "guard_or_false", "guard_or_true", "guard_scalar", "guard_size_oblivious", "has_free_symbols",
@@ -183,6 +184,10 @@ def constrain_range(a: Any, *, min: int | None = None, max: int | None = None) -
         if not low <= a <= high:
             raise ValueError(f"Invalid value {a} for range [{low}:{high}]")
         return
+    if not _C.capture_is_open():
+        for condition in ([] if min is None else [a >= min]) + ([] if max is None else [a <= max]):
+            expect_true(condition)
+        return
     import ingot
 
     ingot.ops.aten.sym_constrain_range.default(a, min=min, max=max)
@@ -261,19 +266,196 @@ def eval_guards(gm: Any, *args: Any, ignore_static: bool = True) -> bool:
     return True
 
 
+class ShapeGuard(NamedTuple):
+    """A condition on sizes that holds for all inputs of a program."""
+
+    expr: Any
+    stack: Any = None
+
+
+class RuntimeAssert(NamedTuple):
+    """A condition on data that the program checks."""
+
+    expr: Any
+    msg: str = ""
+    stack: Any = None
+
+
 class ShapeEnv(_C.ShapeEnv):
     """Symbols of one or several programs, and what is known about them."""
 
     def __new__(cls, **options: Any) -> ShapeEnv:
         return super().__new__(cls)
 
-    def __init__(self, *, tracked_fakes: list[Any] | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        *,
+        tracked_fakes: list[Any] | None = None,
+        specialize_zero_one: bool = True,
+        duck_shape: bool | None = None,
+        **options: Any,
+    ) -> None:
         self.tracked_fakes = tracked_fakes
+        self.specialize_zero_one = specialize_zero_one
+        self.duck_shape = duck_shape is not False
         self.settings = options
+        self.frozen = False
+        self.val_to_var: dict[int, Any] = {}
+        self.var_to_val: dict[Any, int] = {}
+        self.source_to_var: dict[str, Any] = {}
+        self.var_to_sources: dict[Any, list[Any]] = {}
 
     @staticmethod
     def _of(env: Any) -> Any:
         return env
+
+    # ---- symbols
+
+    def create_symbol(
+        self,
+        val: int,
+        source: Any = None,
+        dynamic_dim: DimDynamic = DimDynamic.DUCK,
+        constraint_dim: Any = None,
+        positive: bool | None = True,
+        do_not_specialize_zero_one: bool = False,
+        symbolic_context: Any = None,
+    ) -> Any:
+        """The expression of an input's size: a number, a symbol, or the one of an equal size."""
+        if self.specialize_zero_one and not do_not_specialize_zero_one and val in (0, 1):
+            return val
+        if dynamic_dim is DimDynamic.STATIC:
+            return val
+        if dynamic_dim is DimDynamic.SIZE_LIKE_UNBACKED:
+            return self.create_unbacked_symint().node.expr
+        duck = dynamic_dim is DimDynamic.DUCK and self.duck_shape
+        if duck and val in self.val_to_var:
+            return self.val_to_var[val]
+        low = -(2**63) if not positive else 2 if self.specialize_zero_one and not do_not_specialize_zero_one else 0
+        symbol = self._new_symbol(val, low, None).node.expr
+        self.var_to_val[symbol] = val
+        self.var_to_sources[symbol] = [source]
+        if duck:
+            self.val_to_var[val] = symbol
+        return symbol
+
+    def create_unspecified_symbol(
+        self, val: int, source: Any = None, dynamic_dim: DimDynamic = DimDynamic.DUCK, constraint_dim: Any = None,
+        symbolic_context: Any = None,
+    ) -> Any:  # fmt: skip
+        """The expression of an input that is a number: nothing is known about it."""
+        return self.create_symbol(val, source, dynamic_dim, constraint_dim, positive=None,
+                                  do_not_specialize_zero_one=True)  # fmt: skip
+
+    def create_symintnode(self, sym: Any, *, hint: int | None = None, source: Any = None) -> Any:
+        """The number that an expression describes."""
+        return sym if isinstance(sym, int) else self._number(sym)
+
+    create_symboolnode = create_symfloatnode = create_symintnode
+
+    def create_unspecified_symint_and_symbol(self, value: int, source: Any, dynamic_dim: DimDynamic) -> Any:
+        return self.create_symintnode(self.create_unspecified_symbol(value, source, dynamic_dim), hint=value)
+
+    def create_unbacked_symbool(self) -> Any:
+        """A truth value that is read from data: a number that is 0 or 1."""
+        number = self.create_unbacked_symint()
+        constrain_range(number, min=0, max=1)
+        return number == 1
+
+    def create_symbolic_sizes_strides_storage_offset(
+        self, ex: Any, source: Any = None, *, symbolic_context: Any = None
+    ) -> tuple[tuple, tuple, Any]:
+        """Sizes and strides of a tensor as symbols; strides are products of sizes where they can be."""
+        dims = getattr(symbolic_context, "dynamic_sizes", None) or [DimDynamic.DUCK] * ex.dim()
+        sizes = [
+            self.create_symintnode(self.create_symbol(int(n), source, kind), hint=int(n))
+            for n, kind in zip(ex.shape, dims, strict=True)
+        ]
+        known = {1: 1}
+        strides: list[Any] = [None] * ex.dim()
+        for stride, d in sorted((int(s), -d) for d, s in enumerate(ex.stride())):
+            at = -d
+            value = known.get(stride)
+            if value is None:
+                value = self.create_symintnode(self.create_symbol(stride, source), hint=stride)
+            strides[at] = value
+            known.setdefault(int(ex.shape[at]) * stride, sizes[at] * value)
+        offset = int(ex.storage_offset())
+        return tuple(sizes), tuple(strides), self.create_symintnode(self.create_symbol(offset, source), hint=offset)
+
+    # ---- what is known
+
+    @property
+    def guards(self) -> list[ShapeGuard]:
+        return [ShapeGuard(e) for e in self._guards()]
+
+    @property
+    def deferred_runtime_asserts(self) -> dict[Any, list[RuntimeAssert]]:
+        """Assertions, by the symbol whose value they need last."""
+        found: dict[Any, list[RuntimeAssert]] = {}
+        for expr in self._asserts():
+            last = max(expr.free_symbols, key=lambda s: int(str(s).strip("usf_") or 0), default=None)
+            found.setdefault(last, []).append(RuntimeAssert(expr))
+        return found
+
+    @property
+    def var_to_range(self) -> dict[Any, Any]:
+        return {symbol: self.bound_sympy(symbol) for symbol in self._known_symbols()}
+
+    @property
+    def replacements(self) -> dict[Any, Any]:
+        """Symbols that are known to be something else."""
+        found = {s: self._number(s).node.expr for s in self._known_symbols()}
+        return {s: e for s, e in found.items() if str(s) != str(e)}
+
+    def _known_symbols(self) -> list[Any]:
+        return list(self.var_to_val)
+
+    def bound_sympy(self, expr: Any, size_oblivious: bool = False) -> Any:
+        """The range of an expression."""
+        from ingot.utils._sympy.numbers import int_oo
+        from ingot.utils._sympy.value_ranges import ValueRanges
+
+        number = expr if isinstance(expr, int) else self._number(expr)
+        if isinstance(number, int):
+            return ValueRanges(number, number)
+        low, high = self._range(number)
+        return ValueRanges(-int_oo if low is None else low, int_oo if high is None else high)
+
+    def evaluate_expr(self, orig_expr: Any, hint: Any = None, fx_node: Any = None, **unused: Any) -> Any:
+        """The value of an expression for the example inputs; a guard makes it hold."""
+        return guard_scalar(self._number(orig_expr)) if hasattr(orig_expr, "free_symbols") else orig_expr
+
+    def size_hint(self, expr: Any, *, allow_none: bool = False) -> Any:
+        """The value of an expression for the example inputs, without a guard."""
+        number = self._number(expr) if hasattr(expr, "free_symbols") else expr
+        if not isinstance(number, _SYMBOLIC):
+            return number
+        if allow_none and not number.node.has_hint():
+            return None
+        return number.node.require_hint()
+
+    def simplify(self, expr: Any) -> Any:
+        number = self._number(expr) if hasattr(expr, "free_symbols") else expr
+        return number.node.expr if isinstance(number, _SYMBOLIC) else number
+
+    def is_unbacked_symint(self, symbol: Any) -> bool:
+        return str(symbol).startswith("u")
+
+    def get_nontrivial_guards(self) -> list[Any]:
+        """Guards that do not follow from what the symbols are known to be."""
+        return [e for e in map(self.simplify, self._guards()) if not isinstance(e, bool) and str(e) != "True"]
+
+    def format_guards(self, verbose: bool = False) -> str:
+        return "\n".join(f" - {guard.expr}" for guard in self.guards)
+
+    def freeze(self) -> None:
+        """No more guards are expected; those that come are recorded all the same."""
+        self.frozen = True
+
+    def produce_guards(self, placeholders: Any, sources: Any, *args: Any, **kwargs: Any) -> list[str]:
+        """The guards as expressions of Python."""
+        return [str(guard.expr) for guard in self.guards]
 
     @contextlib.contextmanager
     def ignore_fresh_unbacked_symbols(self) -> Iterator[None]:

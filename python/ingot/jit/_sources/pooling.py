@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# ruff: noqa: UP006, UP007, UP035, UP045, B006, B028, E501
-"""torch.nn.functional for scripts: pooling."""
+# ruff: noqa: UP006, UP035, UP045, F401, E501
+"""torch.nn.functional for scripts: pooling. @n is the number of dimensions, @list an argument of one or as many numbers."""
 
 from typing import List, Optional, Tuple, Union
 
@@ -9,218 +9,90 @@ from ingot import Tensor
 from ingot.jit._compile import Dispatch
 from ingot.jit._sources.functional import BroadcastingList1, BroadcastingList2, BroadcastingList3, relu
 from ingot.jit._sources.misc import _list_with_default, _pair, _single, _triple
+from ingot.jit._sources.text import define, expanded
 
 TORCH_NAME = "torch.nn.functional"
 
-
-def _max_pool1d(
-    input: Tensor,
-    kernel_size: BroadcastingList1[int],
-    stride: Optional[BroadcastingList1[int]] = None,
-    padding: BroadcastingList1[int] = [0],
-    dilation: BroadcastingList1[int] = [1],
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Tensor:
+_MAX = """
+def @name(input: Tensor, kernel_size: @list[int], stride: Optional[@list[int]] = None, padding: @list[int] = @zeros,
+          dilation: @list[int] = @ones, ceil_mode: bool = False, return_indices: bool = False) -> @result:
     if stride is None:
         stride = torch.jit.annotate(List[int], [])
-    return torch.max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode)
+    return torch.@operator(input, kernel_size, stride, padding, dilation, ceil_mode)
+"""
 
-
-def _max_pool2d(
-    input: Tensor,
-    kernel_size: BroadcastingList2[int],
-    stride: Optional[BroadcastingList2[int]] = None,
-    padding: BroadcastingList2[int] = [0, 0],
-    dilation: BroadcastingList2[int] = [1, 1],
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Tensor:
-    if stride is None:
-        stride = torch.jit.annotate(List[int], [])
-    return torch.max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-def _max_pool3d(
-    input: Tensor,
-    kernel_size: BroadcastingList3[int],
-    stride: Optional[BroadcastingList3[int]] = None,
-    padding: BroadcastingList3[int] = [0, 0, 0],
-    dilation: BroadcastingList3[int] = [1, 1, 1],
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Tensor:
-    if stride is None:
-        stride = torch.jit.annotate(List[int], [])
-    return torch.max_pool3d(input, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-def max_pool1d_with_indices(
-    input: Tensor,
-    kernel_size: BroadcastingList1[int],
-    stride: Optional[BroadcastingList1[int]] = None,
-    padding: BroadcastingList1[int] = [0],
-    dilation: BroadcastingList1[int] = [1],
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Tuple[Tensor, Tensor]:
-    if stride is None:
-        stride = torch.jit.annotate(List[int], [])
-    return torch.max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-def max_pool2d_with_indices(
-    input: Tensor,
-    kernel_size: BroadcastingList2[int],
-    stride: Optional[BroadcastingList2[int]] = None,
-    padding: BroadcastingList2[int] = [0, 0],
-    dilation: BroadcastingList2[int] = [1, 1],
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Tuple[Tensor, Tensor]:
-    if stride is None:
-        stride = torch.jit.annotate(List[int], [])
-    return torch.max_pool2d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-def max_pool3d_with_indices(
-    input: Tensor,
-    kernel_size: BroadcastingList3[int],
-    stride: Optional[BroadcastingList3[int]] = None,
-    padding: BroadcastingList3[int] = [0, 0, 0],
-    dilation: BroadcastingList3[int] = [1, 1, 1],
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Tuple[Tensor, Tensor]:
-    if stride is None:
-        stride = torch.jit.annotate(List[int], [])
-    return torch.max_pool3d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-def adaptive_avg_pool2d(input: Tensor, output_size: BroadcastingList2[int]) -> Tensor:
+_ADAPTIVE_AVG = """
+def adaptive_avg_pool@nd(input: Tensor, output_size: @list[int]) -> Tensor:
     _output_size = _list_with_default(output_size, input.size())
-    return torch.adaptive_avg_pool2d(input, _output_size)
+    return torch.adaptive_avg_pool@nd(input, _output_size)
+"""
 
+_ADAPTIVE_MAX = """
+def adaptive_max_pool@nd_with_indices(input: Tensor, output_size: @list[int], return_indices: bool = False
+                                      ) -> Tuple[Tensor, Tensor]:
+    @sizes
+    return torch.adaptive_max_pool@nd(input, output_size)
 
-def adaptive_avg_pool3d(input: Tensor, output_size: BroadcastingList3[int]) -> Tensor:
-    _output_size = _list_with_default(output_size, input.size())
-    return torch.adaptive_avg_pool3d(input, _output_size)
+def _adaptive_max_pool@nd(input: Tensor, output_size: @list[int], return_indices: bool = False) -> Tensor:
+    return adaptive_max_pool@nd_with_indices(input, output_size)[0]
+"""
 
-
-def adaptive_max_pool1d_with_indices(
-    input: Tensor, output_size: BroadcastingList1[int], return_indices: bool = False
-) -> Tuple[Tensor, Tensor]:
-    return torch.adaptive_max_pool1d(input, output_size)
-
-
-def _adaptive_max_pool1d(input: Tensor, output_size: BroadcastingList1[int], return_indices: bool = False) -> Tensor:
-    return adaptive_max_pool1d_with_indices(input, output_size)[0]
-
-
-def adaptive_max_pool2d_with_indices(
-    input: Tensor, output_size: BroadcastingList2[int], return_indices: bool = False
-) -> Tuple[Tensor, Tensor]:
-    output_size = _list_with_default(output_size, input.size())
-    return torch.adaptive_max_pool2d(input, output_size)
-
-
-def _adaptive_max_pool2d(input: Tensor, output_size: BroadcastingList2[int], return_indices: bool = False) -> Tensor:
-    return adaptive_max_pool2d_with_indices(input, output_size)[0]
-
-
-def adaptive_max_pool3d_with_indices(
-    input: Tensor, output_size: BroadcastingList3[int], return_indices: bool = False
-) -> Tuple[Tensor, Tensor]:
-    output_size = _list_with_default(output_size, input.size())
-    return torch.adaptive_max_pool3d(input, output_size)
-
-
-def _adaptive_max_pool3d(input: Tensor, output_size: BroadcastingList3[int], return_indices: bool = False) -> Tensor:
-    return adaptive_max_pool3d_with_indices(input, output_size)[0]
-
-
-max_pool1d = Dispatch("return_indices", 6, False, max_pool1d_with_indices, _max_pool1d)
-max_pool2d = Dispatch("return_indices", 6, False, max_pool2d_with_indices, _max_pool2d)
-max_pool3d = Dispatch("return_indices", 6, False, max_pool3d_with_indices, _max_pool3d)
-adaptive_max_pool1d = Dispatch("return_indices", 2, False, adaptive_max_pool1d_with_indices, _adaptive_max_pool1d)
-adaptive_max_pool2d = Dispatch("return_indices", 2, False, adaptive_max_pool2d_with_indices, _adaptive_max_pool2d)
-adaptive_max_pool3d = Dispatch("return_indices", 2, False, adaptive_max_pool3d_with_indices, _adaptive_max_pool3d)
-
-
-def fractional_max_pool2d_with_indices(
-    input: Tensor,
-    kernel_size: BroadcastingList2[int],
-    output_size: Optional[BroadcastingList2[int]] = None,
-    output_ratio: Optional[BroadcastingList2[float]] = None,
-    return_indices: bool = False,
-    _random_samples: Optional[Tensor] = None,
-) -> Tuple[Tensor, Tensor]:
+_FRACTIONAL = """
+def fractional_max_pool@nd_with_indices(@fractional) -> Tuple[Tensor, Tensor]:
     if output_size is None and output_ratio is None:
-        raise ValueError("fractional_max_pool2d requires specifying either an output_size or an output_ratio")
+        raise ValueError("fractional_max_pool@nd requires specifying either an output_size or an output_ratio")
     if output_size is None:
         assert output_ratio is not None
-        if len(output_ratio) > 2:
-            raise ValueError("fractional_max_pool2d requires output_ratio to either be a single Int or tuple of Ints.")
-        _output_ratio = _pair(output_ratio)
-        output_size = [int(input.size(-2) * _output_ratio[0]), int(input.size(-1) * _output_ratio[1])]
+        @check
+        _output_ratio = @tuple(output_ratio)
+        output_size = [@scaled]
     if _random_samples is None:
-        n_batch = 1 if input.dim() == 3 else input.size(0)
-        _random_samples = torch.rand(n_batch, input.size(-3), 2, dtype=input.dtype, device=input.device)
-    return torch.fractional_max_pool2d(input, kernel_size, output_size, _random_samples)
+        n_batch = 1 if input.dim() == @m else input.size(0)
+        _random_samples = torch.rand(n_batch, input.size(-@m), @n, dtype=input.dtype, device=input.device)
+    return torch.fractional_max_pool@nd(input, kernel_size, output_size, _random_samples)
 
+def _fractional_max_pool@nd(@fractional) -> Tensor:
+    return fractional_max_pool@nd_with_indices(input, kernel_size, output_size, output_ratio, return_indices,
+                                               _random_samples)[0]
+"""
 
-def _fractional_max_pool2d(
-    input: Tensor,
-    kernel_size: BroadcastingList2[int],
-    output_size: Optional[BroadcastingList2[int]] = None,
-    output_ratio: Optional[BroadcastingList2[float]] = None,
-    return_indices: bool = False,
-    _random_samples: Optional[Tensor] = None,
-) -> Tensor:
-    return fractional_max_pool2d_with_indices(
-        input, kernel_size, output_size, output_ratio, return_indices, _random_samples
-    )[0]
+_UNPOOL = """
+def max_unpool@nd(input: Tensor, indices: Tensor, kernel_size: @list[int], stride: Optional[@list[int]] = None,
+                  padding: @list[int] = 0, output_size: Optional[@list[int]] = None) -> Tensor:
+    kernel_size = @tuple(kernel_size)
+    if stride is not None:
+        _stride = @tuple(stride)
+    else:
+        _stride = kernel_size
+    padding = @tuple(padding)
+    output_size = _unpool_output_size(input, kernel_size, _stride, padding, output_size)
+    @unpooled
+"""
 
+_LP = """
+def lp_pool@nd(input: Tensor, norm_type: Union[int, float], kernel_size: @window, stride: Optional[@list[int]] = None,
+               ceil_mode: bool = False) -> Tensor:
+    @extents
+    if stride is not None:
+        out = torch.avg_pool@nd(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
+    else:
+        out = torch.avg_pool@nd(input.pow(norm_type), kernel_size, padding=0, ceil_mode=ceil_mode)
+    return (torch.sign(out) * relu(torch.abs(out))).mul(@volume).pow(1.0 / norm_type)
+"""
 
-def fractional_max_pool3d_with_indices(
-    input: Tensor,
-    kernel_size: BroadcastingList3[int],
-    output_size: Optional[BroadcastingList3[int]] = None,
-    output_ratio: Optional[BroadcastingList3[float]] = None,
-    return_indices: bool = False,
-    _random_samples: Optional[Tensor] = None,
-) -> Tuple[Tensor, Tensor]:
-    if output_size is None and output_ratio is None:
-        raise ValueError("fractional_max_pool3d requires specifying either an output_size or an output_ratio")
-    if output_size is None:
-        assert output_ratio is not None
-        _output_ratio = _triple(output_ratio)
-        output_size = [
-            int(input.size(-3) * _output_ratio[0]),
-            int(input.size(-2) * _output_ratio[1]),
-            int(input.size(-1) * _output_ratio[2]),
-        ]
-    if _random_samples is None:
-        n_batch = 1 if input.dim() == 4 else input.size(0)
-        _random_samples = torch.rand(n_batch, input.size(-4), 3, dtype=input.dtype, device=input.device)
-    return torch.fractional_max_pool3d(input, kernel_size, output_size, _random_samples)
-
-
-def _fractional_max_pool3d(
-    input: Tensor,
-    kernel_size: BroadcastingList3[int],
-    output_size: Optional[BroadcastingList3[int]] = None,
-    output_ratio: Optional[BroadcastingList3[float]] = None,
-    return_indices: bool = False,
-    _random_samples: Optional[Tensor] = None,
-) -> Tensor:
-    return fractional_max_pool3d_with_indices(
-        input, kernel_size, output_size, output_ratio, return_indices, _random_samples
-    )[0]
-
-
-fractional_max_pool2d = Dispatch("return_indices", 4, False, fractional_max_pool2d_with_indices, _fractional_max_pool2d)
-fractional_max_pool3d = Dispatch("return_indices", 4, False, fractional_max_pool3d_with_indices, _fractional_max_pool3d)
+_UNPOOLED = {
+    1: """\
+if isinstance(output_size, list):
+    output_size = output_size + [1]
+else:
+    output_size = output_size + (1,)
+return torch.max_unpool2d(input.unsqueeze(-1), indices.unsqueeze(-1), output_size).squeeze(-1)""",
+    2: "return torch.max_unpool2d(input, indices, output_size)",
+    3: "return torch.max_unpool3d(input, indices, output_size, _stride, padding)",
+}
+_CHECK = """\
+if len(output_ratio) > 2:
+    raise ValueError("fractional_max_pool2d requires output_ratio to either be a single Int or tuple of Ints.")"""
 
 
 def _unpool_output_size(
@@ -251,103 +123,39 @@ def _unpool_output_size(
     return ret
 
 
-def max_unpool1d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: BroadcastingList1[int],
-    stride: Optional[BroadcastingList1[int]] = None,
-    padding: BroadcastingList1[int] = 0,
-    output_size: Optional[BroadcastingList1[int]] = None,
-) -> Tensor:
-    kernel_size = _single(kernel_size)
-    if stride is not None:
-        _stride = _single(stride)
-    else:
-        _stride = kernel_size
-    padding = _single(padding)
-    output_size = _unpool_output_size(input, kernel_size, _stride, padding, output_size)
-    if isinstance(output_size, list):
-        output_size = output_size + [1]
-    else:
-        output_size = output_size + (1,)
-    return torch.max_unpool2d(input.unsqueeze(-1), indices.unsqueeze(-1), output_size).squeeze(-1)
+def _family(n: int) -> str:
+    """The functions for n dimensions."""
+    extents = {1: "", 2: "kw, kh", 3: "kd, kw, kh"}[n]
+    macros = {
+        "nd": f"{n}d", "nd_with_indices": f"{n}d_with_indices", "n": str(n), "m": str(n + 1),
+        "list": f"BroadcastingList{n}", "zeros": str([0] * n), "ones": str([1] * n),
+        "tuple": ["_single", "_pair", "_triple"][n - 1],
+        "sizes": "output_size = _list_with_default(output_size, input.size())" if n > 1 else "",
+        "unpooled": _UNPOOLED[n],
+        "check": _CHECK if n == 2 else "",
+        "scaled": ", ".join(f"int(input.size({i - n}) * _output_ratio[{i}])" for i in range(n)),
+        "window": f"BroadcastingList{n}[int]" if n > 1 else "int",
+        "extents": f"{extents} = {['_single', '_pair', '_triple'][n - 1]}(kernel_size)" if n > 1 else "",
+        "volume": extents.replace(", ", " * ") or "kernel_size",
+        "fractional": f"input: Tensor, kernel_size: BroadcastingList{n}[int], "
+        f"output_size: Optional[BroadcastingList{n}[int]] = None, output_ratio: Optional[BroadcastingList{n}[float]] = None, "
+        "return_indices: bool = False, _random_samples: Optional[Tensor] = None",
+    }  # fmt: skip
+    plain = {"name": f"_max_pool{n}d", "operator": f"max_pool{n}d", "result": "Tensor"}
+    both = {**dict.fromkeys(("name", "operator"), f"max_pool{n}d_with_indices"), "result": "Tuple[Tensor, Tensor]"}
+    texts = [expanded(_MAX, {**macros, **one}) for one in (plain, both)]
+    more = [_ADAPTIVE_MAX, _UNPOOL, _LP] + ([_ADAPTIVE_AVG, _FRACTIONAL] if n > 1 else [])
+    return "".join(texts + [expanded(text, macros) for text in more])
 
 
-def max_unpool2d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: BroadcastingList2[int],
-    stride: Optional[BroadcastingList2[int]] = None,
-    padding: BroadcastingList2[int] = 0,
-    output_size: Optional[BroadcastingList2[int]] = None,
-) -> Tensor:
-    kernel_size = _pair(kernel_size)
-    if stride is not None:
-        _stride = _pair(stride)
-    else:
-        _stride = kernel_size
-    padding = _pair(padding)
-    output_size = _unpool_output_size(input, kernel_size, _stride, padding, output_size)
-    return torch.max_unpool2d(input, indices, output_size)
+def _dispatched(space: dict) -> None:
+    """Functions that return indices if a constant argument says so."""
+    for n in (1, 2, 3):
+        for name, position in (("max_pool", 6), ("adaptive_max_pool", 2), ("fractional_max_pool", 4)):
+            if f"_{name}{n}d" in space:
+                two = space[f"{name}{n}d_with_indices"], space[f"_{name}{n}d"]
+                space[f"{name}{n}d"] = Dispatch("return_indices", position, False, *two)
 
 
-def max_unpool3d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: BroadcastingList3[int],
-    stride: Optional[BroadcastingList3[int]] = None,
-    padding: BroadcastingList3[int] = 0,
-    output_size: Optional[BroadcastingList3[int]] = None,
-) -> Tensor:
-    kernel_size = _triple(kernel_size)
-    if stride is not None:
-        _stride = _triple(stride)
-    else:
-        _stride = kernel_size
-    padding = _triple(padding)
-    output_size = _unpool_output_size(input, kernel_size, _stride, padding, output_size)
-    return torch.max_unpool3d(input, indices, output_size, _stride, padding)
-
-
-def lp_pool3d(
-    input: Tensor,
-    norm_type: Union[int, float],
-    kernel_size: BroadcastingList3[int],
-    stride: Optional[BroadcastingList3[int]] = None,
-    ceil_mode: bool = False,
-) -> Tensor:
-    kd, kw, kh = _triple(kernel_size)
-    if stride is not None:
-        out = torch.avg_pool3d(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
-    else:
-        out = torch.avg_pool3d(input.pow(norm_type), kernel_size, padding=0, ceil_mode=ceil_mode)
-    return (torch.sign(out) * relu(torch.abs(out))).mul(kd * kw * kh).pow(1.0 / norm_type)
-
-
-def lp_pool2d(
-    input: Tensor,
-    norm_type: Union[int, float],
-    kernel_size: BroadcastingList2[int],
-    stride: Optional[BroadcastingList2[int]] = None,
-    ceil_mode: bool = False,
-) -> Tensor:
-    kw, kh = _pair(kernel_size)
-    if stride is not None:
-        out = torch.avg_pool2d(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
-    else:
-        out = torch.avg_pool2d(input.pow(norm_type), kernel_size, padding=0, ceil_mode=ceil_mode)
-    return (torch.sign(out) * relu(torch.abs(out))).mul(kw * kh).pow(1.0 / norm_type)
-
-
-def lp_pool1d(
-    input: Tensor,
-    norm_type: Union[int, float],
-    kernel_size: int,
-    stride: Optional[BroadcastingList1[int]] = None,
-    ceil_mode: bool = False,
-) -> Tensor:
-    if stride is not None:
-        out = torch.avg_pool1d(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
-    else:
-        out = torch.avg_pool1d(input.pow(norm_type), kernel_size, padding=0, ceil_mode=ceil_mode)
-    return (torch.sign(out) * relu(torch.abs(out))).mul(kernel_size).pow(1.0 / norm_type)
+define(globals(), "".join(map(_family, (1, 2, 3))))
+_dispatched(globals())

@@ -316,7 +316,9 @@ class OrtBackend:
         names = set(_C.onnx_targets()) | translated
         self._opset = registry.opset_version if registry is not None else DEFAULT_OPSET
         self._decompositions = _decompositions(names)
-        self._supported_ops = OrtOperatorSupport({_overload(name) for name in names} - {None}, _EXTRA)
+        # Models have generators of their own: the program's random numbers are drawn outside of ONNX.
+        written = {op for op in map(_overload, names - translated) if op is not None and not op._draws}
+        self._supported_ops = OrtOperatorSupport(written | {_overload(name) for name in translated} - {None}, _EXTRA)
         self._partitioner_cache: dict[fx.GraphModule, fx.GraphModule] = {}
         self._all_ort_execution_info = OrtExecutionInfoForAllGraphModules()
         self._assert_allclose_to_baseline = False

@@ -617,42 +617,9 @@ def _base(value: Any) -> Any:
     return value
 
 
-def _live(graph: Any) -> set[int]:
-    """The results of the nodes whose results are used, or that write into a value that is used later."""
-    nodes = list(traced.nodes_of(graph))
-    wanted = {value.unique() for value in graph.outputs()}
-    out: set[int] = set()
-    for node in reversed(nodes):
-        made = [value.unique() for value in node.outputs()]
-        blocks = list(node.blocks())
-        first = next(iter(node.inputs()), None)
-        written = _writes(node) and first is not None and not wanted.isdisjoint({first.unique(), _base(first).unique()})
-        if not made or written or blocks or not wanted.isdisjoint(made):
-            out.update(made)
-            wanted.update(value.unique() for value in node.inputs())
-            wanted.update(value.unique() for block in blocks for value in block.outputs())
-    return out
-
-
-def _computed(node: Any, constant: set[int]) -> bool:
-    """Whether constant propagation evaluates a node: all of its operands are constants."""
-    if node.kind() == "prim::Constant":
-        return True
-    if node.isNondeterministic() or list(node.blocks()) or not list(node.outputs()):
-        return False
-    return all(value.unique() in constant for value in node.inputs())
-
-
-def calls(graph: traced.Graph) -> Iterator[Any]:
+def calls(graph: traced.Graph) -> list[Any]:
     """The nodes that would be translated, in order."""
-    live = _live(graph.graph)
-    constant: set[int] = set()
-    for node in traced.nodes_of(graph.graph):
-        made = [value.unique() for value in node.outputs()]
-        if _computed(node, constant):
-            constant.update(made)
-        elif not made or not live.isdisjoint(made):
-            yield node
+    return _C._calls(graph.graph)
 
 
 def _is_tensor(kind: Any) -> bool:
@@ -667,7 +634,7 @@ def _has_translation(node: Any, opset: int) -> bool:
     name = _key(node.kind())
     if name in _REPLACED or registry.is_registered_op(name, opset):
         return True
-    if node.kind() == "aten::copy_" and next(iter(node.inputs())).node().kind() in _VIEWS:
+    if node.kind() == "aten::copy_" and next(iter(node.inputs())).node().kind() in (*_VIEWS, "prim::Param"):
         return True
     # A list that is taken apart at once has a length that is known.
     uses = [use.user.kind() for use in node.output().uses()] if node.outputsSize() == 1 else []

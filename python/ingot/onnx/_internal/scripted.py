@@ -11,6 +11,7 @@ from typing import Any
 import ingot
 from ingot import nn
 from ingot.onnx import errors
+from ingot.onnx._internal import quantized
 from ingot.utils import _pytree as pytree
 
 
@@ -104,7 +105,7 @@ def as_module(script: Any, args: tuple) -> nn.Module:
     examples = pytree.tree_leaves(args)
 
     def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return fn(*_as_given(args, examples), **kwargs)
+        return quantized.parts_of(fn(*_as_given(args, examples), **kwargs))
 
     own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     forward.__signature__ = inspect.Signature([own, *_parameters(fn, args)])  # type: ignore[attr-defined]

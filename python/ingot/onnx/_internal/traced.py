@@ -68,6 +68,12 @@ class Graph:
         names = [value.debugName() for value in self.inputs()[: self.user_inputs]]
         return ["" if name.isdigit() else name for name in names]
 
+    def name_inputs(self, names: Sequence[str]) -> None:
+        """Names for the user's inputs; "": as it is."""
+        for value, name in zip(self.inputs(), names, strict=False):
+            if name:
+                value.setDebugName(name)
+
     def set_axes(self, axes: Mapping[str, Mapping[int, str]], input_names: Sequence[str]) -> None:
         """The named axes of the inputs. Those without a name of the user's have that of the graph."""
         for k, value in enumerate(self.inputs()):

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers for AVX-512: blocks of 16 channels, tiles of 12 pixels by 32 outputs or 8 by 48 (24
+// accumulators).
+#include <immintrin.h>
+
+#include "kernels/gemm_simd.h"
+#include "kernels/layer_kernels.h"
+
+#define LANES 16
+#define TILE_12 12
+#define TILE_3 8
+#define EACH_TILE(X)                                                                             \
+  X(1, 1)                                                                                        \
+  X(2, 1)                                                                                        \
+  X(3, 1) X(4, 1) X(5, 1) X(6, 1) X(7, 1) X(8, 1) X(9, 1) X(10, 1) X(11, 1) X(12, 1) X(1, 2)     \
+      X(2, 2) X(3, 2) X(4, 2) X(5, 2) X(6, 2) X(7, 2) X(8, 2) X(9, 2) X(10, 2) X(11, 2) X(12, 2) \
+          X(1, 3) X(2, 3) X(3, 3) X(4, 3) X(5, 3) X(6, 3) X(7, 3) X(8, 3)
+typedef __m512 V;
+#define MINMAX
+#define splat(f) _mm512_set1_ps(f)
+#define largest(a, b) _mm512_max_ps(a, b)
+#define smallest(a, b) _mm512_min_ps(a, b)
+
+INLINE void mla(__m512 *sum, __m512 a, __m512 b) {
+  __asm__("vfmadd231ps %2, %1, %0" : "+v"(*sum) : "v"(a), "v"(b));
+}
+INLINE void prefetch(const char *p) {
+  _mm_prefetch(p, _MM_HINT_T1);
+}
+
+#include "kernels/layer_simd.inc"
+
+const ig_layer_kernels ig_layer_kernels_avx512 = LAYER_KERNELS;

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan for one combination of input sizes: steps in the order of their execution, and the
+// memory that they share.
+#ifndef RT_BINDING_H_
+#define RT_BINDING_H_
+
+#include "ir/table.h"
+#include "op/prepare.h"
+#include "rt/plan.h"
+
+typedef struct ig_chain ig_chain;
+
+// A call of a kernel, a chain of pointwise calls, or a node that is interpreted.
+typedef struct ig_rt_step {
+  const ig_op *op;      // NULL: not a single call
+  ig_chain *chain;      // NULL: not a chain
+  const ig_node *node;  // of the program that it belongs to; NULL: not known
+  ig_value *args;
+  ig_value *outs;
+  ig_prep *prep;  // NULL: the kernel takes memory by itself
+  bool dead;      // nobody uses its results
+  double seconds;
+} ig_rt_step;
+
+typedef enum ig_rt_place {
+  IG_PLACE_SLAB,    // at an offset of the plan's memory
+  IG_PLACE_INPUT,   // memory of the caller
+  IG_PLACE_OUTPUT,  // outlives the run
+} ig_rt_place;
+
+enum { IG_RT_NEVER = UINT32_MAX };
+
+// Memory of one value and of its views. While the binding is made its tensors are fake; then they
+// get an address and are real, without having moved.
+typedef struct ig_rt_buffer {
+  ig_storage *storage;  // retained
+  size_t bytes;
+  ig_rt_place place;
+  size_t index;    // INPUT: which one; OUTPUT: which group of outputs
+  uint32_t first;  // step that writes it
+  uint32_t last;   // last step that reads it
+  bool pinned;     // an interpreted node may keep views of it
+  int64_t takes;   // the buffer whose memory it takes over; -1: none
+  size_t offset;   // SLAB
+} ig_rt_buffer;
+
+// Results that lie in one buffer, and memory for them. There are several sets, so that results of
+// earlier runs can still be in use.
+enum { IG_RT_SETS = 3 };
+typedef struct ig_rt_group {
+  size_t buffer;
+  size_t members;                 // outputs
+  ig_tensor *memory[IG_RT_SETS];  // bytes
+  size_t set;                     // the one that the last run wrote
+  void *direct;                   // the caller's memory instead; NULL: none
+} ig_rt_group;
+
+typedef struct ig_rt_output {
+  ig_value value;  // as planned; a node: computed by an interpreted one
+  int64_t group;   // -1: not in memory of its own
+  int64_t input;   // it shows this input; -1: none
+  ig_tensor *shown[IG_RT_SETS];
+  ig_tensor *bound;  // over the caller's memory; NULL: none yet
+} ig_rt_output;
+
+typedef struct ig_binding {
+  ig_plan *plan;
+  struct ig_binding *next;
+  // Key: what the inputs are like.
+  ig_value *inputs;  // tensors: fake ones
+  ig_dtype dtype;    // the default one
+  int threads;
+
+  bool interpreted;  // nothing was planned
+  ig_arena memory;   // arrays
+  IG_VEC(ig_rt_step) steps;
+  IG_VEC(ig_rt_buffer) buffers;
+  IG_VEC(ig_tensor *) held;
+  ig_table by_storage;  // storage -> number of its buffer, -1: no longer
+  ig_value *env;        // per node of the graph; interpreted ones: only while it runs
+  bool *dynamic;        // per node: its value is known only when it runs
+  ig_rt_output *outputs;
+  IG_VEC(ig_rt_group) groups;
+  size_t slab;  // bytes
+  size_t work;  // bytes
+  char *base;   // where buffers lie now; NULL: nowhere yet
+  uint64_t runs;
+} ig_binding;
+
+struct ig_plan {
+  ig_ctx *c;
+  ig_plan_source source;
+  unsigned without;
+  bool *constant;
+  ig_binding *bindings;  // the last one used first
+  size_t nbindings;
+  void *slab;  // shared by all bindings: only one runs at a time
+  size_t slab_size;
+  void *work;
+  size_t work_size;
+  bool timed;
+  ig_str text;  // the last one that ig_plan_profile_at gave
+};
+
+// ---- making one (trace.c): steps as the interpreter would call them. False after an error; what
+// could not be planned is no error.
+bool ig_rt_trace(ig_binding *b, const ig_value *inputs);
+// Copies a value into the binding and retains its tensors. False: out of memory, or a kind of value
+// that plans do not hold (no error is set then).
+bool ig_rt_keep(ig_binding *b, ig_value *v);
+bool ig_rt_hold(ig_binding *b, ig_tensor *t);
+bool ig_rt_prepare_step(ig_binding *b, ig_rt_step *s);  // false after an error
+// The buffer of a tensor; NULL: a constant.
+ig_rt_buffer *ig_rt_find(const ig_binding *b, const ig_tensor *t);
+
+// Calls fn for every tensor of a value.
+typedef void ig_rt_visit(void *user, ig_tensor *t);
+void ig_rt_each(const ig_value *v, ig_rt_visit *fn, void *user);
+// The operands of a step. Interpreted nodes: those that were planned.
+void ig_rt_each_operand(const ig_binding *b, const ig_rt_step *s, ig_rt_visit *fn, void *user);
+void ig_rt_each_result(const ig_rt_step *s, ig_rt_visit *fn, void *user);
+
+// ---- stages after that, in this order
+bool ig_rt_find_lifetimes(ig_binding *b);  // steps whose results nobody uses are dropped first
+bool ig_rt_make_chains(ig_binding *b);
+bool ig_rt_place_buffers(ig_binding *b);
+
+// ---- chains
+// The k-th operand whose memory the result t may be written over; NULL: there are no more.
+ig_tensor *ig_chain_overwritable(const ig_chain *chain, const ig_tensor *t, size_t k);
+void ig_chain_each_operand(const ig_chain *chain, ig_rt_visit *fn, void *user);
+void ig_chain_each_result(const ig_chain *chain, ig_rt_visit *fn, void *user);
+void ig_chain_run(ig_ctx *c, const ig_chain *chain);
+void ig_chain_print(const ig_chain *chain, ig_str *out);
+
+// ---- outputs
+bool ig_rt_make_outputs(ig_binding *b);
+bool ig_rt_open_outputs(ig_binding *b, const ig_plan_target *targets);
+bool ig_rt_close_outputs(ig_binding *b, const ig_value *inputs, const ig_plan_target *targets,
+                         ig_value *outs);
+// Results that are elsewhere are copied into the caller's memory.
+bool ig_rt_fill_targets(ig_plan *p, const ig_plan_target *targets, const ig_value *outs);
+void ig_rt_free_outputs(ig_binding *b);
+
+void ig_rt_print(const ig_binding *b, ig_str *out);
+
+// Same sizes and the same strides where they matter.
+bool ig_rt_same_layout(const ig_tensor *a, const ig_tensor *b);
+
+#endif

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans by sizes: finding the binding of a run or making it, and running it.
+#define _POSIX_C_SOURCE 200809L
+#include "rt/plan.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/blocks.h"
+#include "base/budget.h"
+#include "op/interpret.h"
+#include "rt/binding.h"
+
+// Bindings that are kept; the one that was not used for the longest time makes room.
+enum { KEPT = 16, ALIGN = 64, PAGE = 4096 };
+
+static bool no_memory(ig_ctx *c) {
+  return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
+}
+
+// ---- lifetime
+
+ig_plan *ig_plan_create(ig_ctx *c, const ig_plan_source *source, unsigned without) {
+  if (c->status != IG_OK) return NULL;
+  ig_plan *p = ig_mem_new(c->alloc, sizeof *p);
+  if (!p) {
+    (void)no_memory(c);
+    return NULL;
+  }
+  p->c = c;
+  p->text = ig_str_make(c->alloc);
+  p->source = *source;
+  p->without = without;
+  p->constant = ig_mem_array(c->alloc, source->ninputs + 1, sizeof *p->constant);
+  if (!p->constant) {
+    ig_plan_free(p);
+    (void)no_memory(c);
+    return NULL;
+  }
+  for (size_t i = 0; i < source->ninputs; i++) {
+    p->constant[i] = source->constant && source->constant[i];
+  }
+  p->source.constant = p->constant;
+  return p;
+}
+
+static void free_binding(ig_binding *b) {
+  if (!b) return;
+  ig_ctx *c = b->plan->c;
+  ig_rt_free_outputs(b);
+  for (size_t i = 0; i < b->held.n; i++) ig_tensor_release(b->held.at[i]);
+  for (size_t i = 0; i < b->buffers.n; i++) ig_ref_release(&b->buffers.at[i].storage->ref);
+  ig_vec_free(c->alloc, &b->held);
+  ig_vec_free(c->alloc, &b->buffers);
+  ig_vec_free(c->alloc, &b->steps);
+  ig_vec_free(c->alloc, &b->groups);
+  ig_table_free(&b->by_storage);
+  ig_arena_free(&b->memory);
+  ig_mem_free(c->alloc, b, sizeof *b);
+}
+
+void ig_plan_free(ig_plan *p) {
+  if (!p) return;
+  ig_ctx *c = p->c;
+  for (ig_binding *b = p->bindings; b;) {
+    ig_binding *next = b->next;
+    free_binding(b);
+    b = next;
+  }
+  ig_str_free(&p->text);
+  ig_block_free(c->alloc, p->slab, p->slab_size);
+  ig_block_free(c->alloc, p->work, p->work_size);
+  ig_mem_array_free(c->alloc, p->constant, p->source.ninputs + 1, sizeof *p->constant);
+  ig_mem_free(c->alloc, p, sizeof *p);
+}
+
+// ---- keys
+
+static bool same_input(const ig_value *a, const ig_value *b) {
+  if (a->kind != b->kind) return false;
+  switch (a->kind) {
+    case IG_KIND_NONE:
+      return true;
+    case IG_KIND_TENSOR: {
+      const ig_tensor *x = a->tensor;
+      const ig_tensor *y = b->tensor;
+      if (x->dtype != y->dtype || x->ndim != y->ndim) return false;
+      for (int d = 0; d < 2 * x->ndim; d++) {
+        if (x->dims[d].value != y->dims[d].value) return false;
+      }
+      return true;
+    }
+    case IG_KIND_INT:
+      return a->i.value == b->i.value;
+    case IG_KIND_FLOAT:
+      return memcmp(&a->f, &b->f, sizeof a->f) == 0;
+    case IG_KIND_BOOL:
+      return a->b == b->b;
+    case IG_KIND_STR:
+      return strcmp(a->str, b->str) == 0;
+    default:
+      return false;
+  }
+}
+
+// Only what a key can describe is planned.
+static bool is_plain(const ig_value *v) {
+  const ig_tensor *t = v->kind == IG_KIND_TENSOR ? v->tensor : NULL;
+  if (t) {
+    return !t->quantizer && t->device.type == IG_DEVICE_CPU && !ig_is_fake(t) &&
+           !ig_tensor_is_symbolic(t);
+  }
+  return v->kind == IG_KIND_NONE || (v->kind == IG_KIND_INT && !v->i.expr) ||
+         (v->kind == IG_KIND_FLOAT && !v->f_expr) || (v->kind == IG_KIND_BOOL && !v->b_expr) ||
+         v->kind == IG_KIND_STR;
+}
+
+static bool can_plan(const ig_plan *p, const ig_value *inputs) {
+  const ig_modes *m = p->c->mode;
+  if (m->capture || m->rewrite || m->fake || m->autocasts || m->watch || m->draft) return false;
+  for (size_t i = 0; i < p->source.ninputs; i++) {
+    if (!p->constant[i] && !is_plain(&inputs[i])) return false;
+  }
+  return true;
+}
+
+static bool fits(const ig_binding *b, const ig_value *inputs) {
+  const ig_plan *p = b->plan;
+  if (b->dtype != ig_ctx_default_dtype(p->c) || b->threads != ig_threads_get()) return false;
+  for (size_t i = 0; i < p->source.ninputs; i++) {
+    if (!p->constant[i] && !same_input(&b->inputs[i], &inputs[i])) return false;
+  }
+  return true;
+}
+
+// ---- making a binding
+
+bool ig_rt_prepare_step(ig_binding *b, ig_rt_step *s) {
+  ig_ctx *c = b->plan->c;
+  ig_prep *prep = ig_arena_push(&b->memory, sizeof *prep);
+  if (!prep) return no_memory(c);
+  ig_prepare(c, s->op, s->args, s->outs, prep);
+  if (c->status != IG_OK) return false;
+  size_t bytes = ig_need_bytes(&prep->need);
+  if (bytes >= IG_SIZE_NONE) return no_memory(c);
+  if (bytes > b->work) b->work = bytes;
+  s->prep = prep;
+  return true;
+}
+
+static bool prepare(ig_binding *b) {
+  for (size_t i = 0; i < b->steps.n; i++) {
+    ig_rt_step *s = &b->steps.at[i];
+    if (!s->op || s->prep || !ig_op_is_prepared(s->op)) continue;
+    if (!ig_rt_prepare_step(b, s)) return false;
+  }
+  return true;
+}
+
+// From here on the tensors of the plan are real.
+static void make_real(ig_binding *b) {
+  for (size_t i = 0; i < b->buffers.n; i++) {
+    ig_storage *s = b->buffers.at[i].storage;
+    s->bytes = b->buffers.at[i].bytes;
+    s->fake = false;
+  }
+}
+
+static bool build(ig_binding *b, const ig_value *inputs) {
+  ig_plan *p = b->plan;
+  ig_ctx *c = p->c;
+  b->inputs = ig_arena_array(&b->memory, p->source.ninputs + 1, sizeof *b->inputs);
+  b->outputs = ig_arena_array(&b->memory, p->source.noutputs + 1, sizeof *b->outputs);
+  if (!b->inputs || !b->outputs) return no_memory(c);
+  if (!ig_rt_trace(b, inputs) || !ig_rt_make_outputs(b)) return false;
+  if (b->interpreted) return true;
+  if (!ig_rt_find_lifetimes(b) || !ig_rt_make_chains(b)) return false;
+  if (!ig_rt_find_lifetimes(b) || !prepare(b) || !ig_rt_place_buffers(b)) return false;
+  make_real(b);
+  return true;
+}
+
+static ig_binding *create_binding(ig_plan *p) {
+  ig_ctx *c = p->c;
+  ig_binding *b = ig_mem_new(c->alloc, sizeof *b);
+  if (!b) {
+    (void)no_memory(c);
+    return NULL;
+  }
+  b->plan = p;
+  b->dtype = ig_ctx_default_dtype(c);
+  b->threads = ig_threads_get();
+  b->memory = ig_arena_make(c->alloc);
+  b->by_storage = ig_table_make(c->alloc);
+  return b;
+}
+
+static void drop_oldest(ig_plan *p) {
+  ig_binding **at = &p->bindings;
+  while ((*at)->next) at = &(*at)->next;
+  free_binding(*at);
+  *at = NULL;
+  p->nbindings--;
+}
+
+// Runs of these sizes are left to the interpreter: only the key remains.
+static bool leave(ig_binding **b, const ig_value *inputs) {
+  ig_plan *p = (*b)->plan;
+  ig_ctx *c = p->c;
+  ig_ctx_clear(c);
+  free_binding(*b);
+  *b = create_binding(p);
+  if (!*b) return false;
+  (*b)->interpreted = true;
+  (*b)->inputs = ig_arena_array(&(*b)->memory, p->source.ninputs + 1, sizeof *(*b)->inputs);
+  if (!(*b)->inputs) return no_memory(c);
+  ig_scope s = ig_scope_open(c);
+  bool ok = true;
+  for (size_t i = 0; ok && i < p->source.ninputs; i++) {
+    ig_value v = inputs[i];
+    if (v.kind == IG_KIND_TENSOR && !p->constant[i]) v.tensor = ig_tensor_fake(c, v.tensor);
+    ok = c->status == IG_OK && (p->constant[i] || ig_rt_keep(*b, &v));
+    (*b)->inputs[i] = v;
+  }
+  ig_scope_close(c, s);
+  return ok;
+}
+
+static ig_binding *make_binding(ig_plan *p, const ig_value *inputs) {
+  ig_ctx *c = p->c;
+  if (p->source.admit && p->source.admit(c, p->source.user, inputs) != IG_OK) return NULL;
+  ig_binding *b = create_binding(p);
+  if (!b) return NULL;
+  bool ok = build(b, inputs);
+  if (!ok && !ig_status_is_final(c->status)) ok = leave(&b, inputs);
+  if (!ok) {
+    if (c->status == IG_OK) (void)no_memory(c);
+    free_binding(b);
+    return NULL;
+  }
+  if (p->nbindings == KEPT) drop_oldest(p);
+  b->next = p->bindings;
+  p->bindings = b;
+  p->nbindings++;
+  return b;
+}
+
+static ig_binding *find_binding(ig_plan *p, const ig_value *inputs) {
+  for (ig_binding **at = &p->bindings; *at; at = &(*at)->next) {
+    ig_binding *b = *at;
+    if (!fits(b, inputs)) continue;
+    *at = b->next;
+    b->next = p->bindings;
+    p->bindings = b;
+    return b;
+  }
+  return make_binding(p, inputs);
+}
+
+// ---- memory
+
+static bool grow(ig_ctx *c, void **block, size_t *size, size_t need) {
+  need = ig_mem_add(need, ALIGN);
+  if (*block && need <= *size) return true;
+  ig_block_free(c->alloc, *block, *size);
+  *block = NULL;
+  *size = 0;
+  need = ig_mem_add(need, PAGE - 1) / PAGE * PAGE;
+  *block = need < IG_SIZE_NONE ? ig_block_new(c->alloc, need) : NULL;
+  if (!*block) {
+    return ig_fail(c, IG_NOMEM, "out of memory: %zu bytes to run a model", need) == IG_OK;
+  }
+  *size = need;
+  return true;
+}
+
+static char *aligned(void *p) {
+  return (char *)p + (ALIGN - (uintptr_t)p % ALIGN) % ALIGN;
+}
+
+static bool attach(ig_binding *b, const ig_value *inputs) {
+  ig_plan *p = b->plan;
+  if (!grow(p->c, &p->slab, &p->slab_size, b->slab)) return false;
+  if (!grow(p->c, &p->work, &p->work_size, b->work)) return false;
+  char *base = aligned(p->slab);
+  bool moved = base != b->base;
+  for (size_t i = 0; i < b->buffers.n; i++) {
+    const ig_rt_buffer *x = &b->buffers.at[i];
+    if (x->place == IG_PLACE_SLAB && moved) x->storage->data = base + x->offset;
+    if (x->place == IG_PLACE_INPUT) x->storage->data = ig_tensor_data(inputs[x->index].tensor);
+  }
+  b->base = base;
+  return true;
+}
+
+// ---- running
+
+static double now(void) {
+  struct timespec t;
+  (void)clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void retain(const ig_value *v) {
+  if (v->kind == IG_KIND_TENSOR) (void)ig_tensor_retain(v->tensor);
+  for (size_t i = 0; v->kind == IG_KIND_LIST && i < v->list.n; i++) retain(&v->list.at[i]);
+}
+
+static void release(ig_value *v) {
+  if (v->kind == IG_KIND_TENSOR) ig_tensor_release(v->tensor);
+  for (size_t i = 0; v->kind == IG_KIND_LIST && i < v->list.n; i++) {
+    release((ig_value *)&v->list.at[i]);
+  }
+  *v = ig_none();
+}
+
+static bool keep_lists(ig_ctx *c, ig_arena *lists, ig_value *v) {
+  if (v->kind != IG_KIND_LIST) return true;
+  ig_value *items = ig_arena_array(lists, v->list.n + 1, sizeof *items);
+  if (!items) return no_memory(c);
+  for (size_t i = 0; i < v->list.n; i++) {
+    items[i] = v->list.at[i];
+    if (!keep_lists(c, lists, &items[i])) return false;
+  }
+  v->list.at = items;
+  return true;
+}
+
+static void interpret(ig_binding *b, const ig_node *n, ig_arena *lists) {
+  ig_ctx *c = b->plan->c;
+  ig_scope scope = ig_scope_open(c);
+  ig_value v = ig_interpret_node(c, b->plan->source.graph, n, b->env);
+  if (c->status == IG_OK && keep_lists(c, lists, &v)) {
+    retain(&v);
+    b->env[n->index] = v;
+  }
+  ig_scope_close(c, scope);
+}
+
+static void execute(ig_binding *b, ig_rt_step *s, char *work, ig_arena *lists) {
+  ig_ctx *c = b->plan->c;
+  if (s->chain) {
+    ig_chain_run(c, s->chain);
+  } else if (!s->op) {
+    interpret(b, s->node, lists);
+  } else if (s->prep) {
+    ig_prepared_run(c, s->op, s->prep, s->args, s->outs, work);
+  } else {
+    ig_compute(c, s->op, s->args, s->outs);
+  }
+}
+
+static void run_steps(ig_binding *b, ig_arena *lists) {
+  ig_plan *p = b->plan;
+  ig_ctx *c = p->c;
+  char *work = aligned(p->work);
+  for (size_t i = 0; i < b->steps.n && ig_step(c) && c->status == IG_OK; i++) {
+    ig_rt_step *s = &b->steps.at[i];
+    double start = p->timed ? now() : 0;
+    execute(b, s, work, lists);
+    if (p->timed) s->seconds += now() - start;
+  }
+  b->runs++;
+}
+
+static bool run_binding(ig_binding *b, const ig_value *inputs, const ig_plan_target *targets,
+                        ig_value *outs) {
+  ig_ctx *c = b->plan->c;
+  if (!attach(b, inputs) || !ig_rt_open_outputs(b, targets)) return false;
+  ig_arena lists = ig_arena_make(c->alloc);
+  ig_mode_scope mode = ig_mode_push_grad(c, !c->mode->no_grad);  // the graph may change it
+  run_steps(b, &lists);
+  ig_mode_pop(c, &mode);
+  bool ok = c->status == IG_OK && ig_rt_close_outputs(b, inputs, targets, outs);
+  for (size_t i = 0; i < b->steps.n; i++) {
+    const ig_rt_step *s = &b->steps.at[i];
+    if (!s->op && !s->chain) release(&b->env[s->node->index]);
+  }
+  ig_arena_free(&lists);
+  return ok;
+}
+
+static ig_status run_interpreted(ig_plan *p, const ig_value *inputs, const ig_plan_target *targets,
+                                 ig_value *outs) {
+  const ig_plan_source *s = &p->source;
+  ig_status st =
+      s->graph ? ig_interpret(p->c, s->graph, inputs, outs) : s->run(p->c, s->user, inputs, outs);
+  if (st == IG_OK) (void)ig_rt_fill_targets(p, targets, outs);
+  return p->c->status;
+}
+
+// Recorded operands are computed first.
+static bool settle_inputs(ig_plan *p, const ig_value *inputs) {
+  for (size_t i = 0; i < p->source.ninputs; i++) {
+    ig_tensor *t = inputs[i].kind == IG_KIND_TENSOR ? inputs[i].tensor : NULL;
+    if (t && ig_tensor_waits(t) && !ig_tensor_settle(p->c, t)) return false;
+  }
+  return true;
+}
+
+ig_status ig_plan_run(ig_plan *p, const ig_value *inputs, const ig_plan_target *targets,
+                      ig_value *outs) {
+  ig_ctx *c = p->c;
+  if (c->status != IG_OK || !settle_inputs(p, inputs)) return c->status;
+  if (!can_plan(p, inputs)) {
+    if (p->source.admit) IG_RETURN_IF_ERR(p->source.admit(c, p->source.user, inputs));
+    return run_interpreted(p, inputs, targets, outs);
+  }
+  ig_binding *b = find_binding(p, inputs);
+  if (!b) return c->status;
+  if (b->interpreted) return run_interpreted(p, inputs, targets, outs);
+  if (run_binding(b, inputs, targets, outs)) return IG_OK;
+  if (ig_status_is_final(c->status) || c->status == IG_MISMATCH) return c->status;
+  // What stands in the data was refused. The interpreter refuses it too, and says where.
+  ig_ctx_clear(c);
+  return run_interpreted(p, inputs, targets, outs);
+}
+
+// ---- looking
+
+ig_status ig_plan_print(ig_plan *p, const ig_value *inputs, ig_str *out) {
+  ig_ctx *c = p->c;
+  if (c->status != IG_OK || !settle_inputs(p, inputs)) return c->status;
+  const ig_binding *b = can_plan(p, inputs) ? find_binding(p, inputs) : NULL;
+  if (b) ig_rt_print(b, out);
+  if (!b && c->status == IG_OK) ig_str_add(out, "not planned: every run is interpreted\n");
+  return c->status;
+}
+
+void ig_plan_profile(ig_plan *p, bool on) {
+  p->timed = on;
+  for (ig_binding *b = p->bindings; on && b; b = b->next) {
+    b->runs = 0;
+    for (size_t i = 0; i < b->steps.n; i++) b->steps.at[i].seconds = 0;
+  }
+}

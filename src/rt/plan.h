@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans: a program is run symbolically once per combination of input sizes, which gives a flat list
+// of prepared kernel calls over memory at fixed offsets; later runs with these sizes only execute
+// the list. What cannot be planned (control flow, sizes that depend on data, custom operators) is
+// interpreted inside the same list. docs/runtime.md describes the stages.
+//
+// A plan belongs to one context, and so to one thread.
+#ifndef RT_PLAN_H_
+#define RT_PLAN_H_
+
+#include "base/str.h"
+#include "ir/graph.h"
+
+typedef struct ig_plan ig_plan;
+
+// Parts that can be switched off, for tests and for finding the cause of a difference.
+enum {
+  IG_PLAN_NO_CHAINS = 1,    // pointwise operators run one by one
+  IG_PLAN_NO_REUSE = 2,     // every value has memory of its own
+  IG_PLAN_NO_REWRITES = 4,  // batch norms stay calls
+};
+
+// What is planned: a graph, or else a function that runs the model on values.
+typedef struct ig_plan_source {
+  const ig_graph *graph;  // outlives the plan
+  // Without a graph: runs the model; results belong to the innermost scope. It only computes
+  // through ig_call.
+  ig_status (*run)(ig_ctx *c, void *user, const ig_value *inputs, ig_value *outs);
+  // If not NULL: called once per combination of sizes, before it is planned.
+  ig_status (*admit)(ig_ctx *c, void *user, const ig_value *inputs);
+  void *user;
+  size_t ninputs;
+  const bool *constant;  // per input: the same tensor in every run; NULL: none is
+  size_t noutputs;
+} ig_plan_source;
+
+// The arrays of `source` are copied. NULL after an error.
+ig_plan *ig_plan_create(ig_ctx *c, const ig_plan_source *source, unsigned without);
+void ig_plan_free(ig_plan *p);  // NULL is allowed
+
+// Memory of the caller for a result; data NULL: none.
+typedef struct ig_plan_target {
+  void *data;
+  size_t bytes;
+} ig_plan_target;
+
+// Runs on one value per input. outs belong to the innermost scope; a result's memory is used again
+// by a later run as soon as nobody but the plan refers to it. targets: one per output, or NULL; a
+// result that has one is in that memory afterwards, row-major. IG_MISMATCH: it has another size.
+ig_status ig_plan_run(ig_plan *p, const ig_value *inputs, const ig_plan_target *targets,
+                      ig_value *outs);
+
+// One line per step for the sizes of these inputs, which are planned if necessary: what is called,
+// shapes, where in memory; then totals.
+ig_status ig_plan_print(ig_plan *p, const ig_value *inputs, ig_str *out);
+
+// Seconds per step of the runs since this was called with true; the sum of each step so far can be
+// read with ig_plan_profile_at. Runs take longer meanwhile.
+void ig_plan_profile(ig_plan *p, bool on);
+
+typedef struct ig_plan_time {
+  const char *name;    // of the first node of the program that the step computes; "": none
+  const char *target;  // "aten.add.Tensor", or several with + between them
+  bool interpreted;
+  double seconds;  // all runs together
+  uint64_t runs;
+} ig_plan_time;
+// The steps of the last run; false: there are no more. Texts are valid until the next call.
+bool ig_plan_profile_at(ig_plan *p, size_t i, ig_plan_time *out);
+
+#endif

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a program to steps. The program runs as the interpreter would run it, but on fake inputs of
+// the sizes that are planned: calls of composite operators fall apart into those they consist of,
+// sizes are numbers, calls that depend on constants alone are computed at once, and what remains is
+// noted as steps. Steps are therefore the same kernel calls, on the same layouts, that the
+// interpreter makes.
+#include <string.h>
+
+#include "base/budget.h"
+#include "op/call.h"
+#include "op/interpret.h"
+#include "op/quantized.h"
+#include "rt/binding.h"
+#include "tensor/geometry.h"
+
+typedef struct tracer {
+  ig_binding *b;
+  const ig_node *node;
+} tracer;
+
+// Not an error of the program: the call is one that plans cannot hold.
+static void give_up(ig_ctx *c) {
+  (void)ig_fail(c, IG_UNSUPPORTED, "the call cannot be planned");
+}
+
+static bool no_memory(ig_ctx *c) {
+  return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
+}
+
+bool ig_rt_hold(ig_binding *b, ig_tensor *t) {
+  ig_ctx *c = b->plan->c;
+  if (!ig_vec_push(c->alloc, &b->held, t)) return no_memory(c);
+  (void)ig_tensor_retain(t);
+  return true;
+}
+
+static bool keep_list(ig_binding *b, ig_value *v) {
+  ig_value *items = ig_arena_array(&b->memory, v->list.n + 1, sizeof *items);
+  if (!items) return no_memory(b->plan->c);
+  for (size_t i = 0; i < v->list.n; i++) {
+    items[i] = v->list.at[i];
+    if (!ig_rt_keep(b, &items[i])) return false;
+  }
+  v->list.at = items;
+  return true;
+}
+
+bool ig_rt_keep(ig_binding *b, ig_value *v) {
+  ig_int *ints = NULL;
+  switch (v->kind) {
+    case IG_KIND_TENSOR:
+      return ig_rt_hold(b, v->tensor);
+    case IG_KIND_LIST:
+      return keep_list(b, v);
+    case IG_KIND_INTS:
+      ints = ig_arena_array(&b->memory, v->ints.n + 1, sizeof *ints);
+      if (!ints) return no_memory(b->plan->c);
+      for (size_t i = 0; i < v->ints.n; i++) {
+        if (v->ints.at[i].expr) return false;
+        ints[i] = ig_const(v->ints.at[i].value);
+      }
+      v->ints.at = ints;
+      return true;
+    case IG_KIND_STR:
+      v->str = ig_arena_strn(&b->memory, v->str, strlen(v->str));
+      return v->str || no_memory(b->plan->c);
+    case IG_KIND_INT:
+      v->i.origin = NULL;
+      return !v->i.expr;
+    case IG_KIND_FLOAT:
+      return !v->f_expr;
+    case IG_KIND_BOOL:
+      return !v->b_expr;
+    case IG_KIND_GENERATOR:
+    case IG_KIND_NODE:
+    case IG_KIND_OBJECT:
+    case IG_KIND_GRAPH:
+    case IG_KIND_NATIVE:
+      return false;
+    default:
+      return true;
+  }
+}
+
+ig_rt_buffer *ig_rt_find(const ig_binding *b, const ig_tensor *t) {
+  const ig_table_slot *slot = ig_table_find(&b->by_storage, t->storage);
+  return slot && slot->number >= 0 ? &b->buffers.at[slot->number] : NULL;
+}
+
+void ig_rt_each(const ig_value *v, ig_rt_visit *fn, void *user) {
+  if (v->kind == IG_KIND_TENSOR) fn(user, v->tensor);
+  for (size_t i = 0; v->kind == IG_KIND_LIST && i < v->list.n; i++) {
+    ig_rt_each(&v->list.at[i], fn, user);
+  }
+}
+
+void ig_rt_each_operand(const ig_binding *b, const ig_rt_step *s, ig_rt_visit *fn, void *user) {
+  if (s->chain) {
+    ig_chain_each_operand(s->chain, fn, user);
+    return;
+  }
+  if (!s->op) {
+    for (size_t i = 0; i < s->node->ninputs; i++) {
+      size_t k = s->node->inputs[i]->index;
+      if (!b->dynamic[k]) ig_rt_each(&b->env[k], fn, user);
+    }
+    return;
+  }
+  for (size_t i = 0; i < s->op->schema.nargs; i++) ig_rt_each(&s->args[i], fn, user);
+}
+
+void ig_rt_each_result(const ig_rt_step *s, ig_rt_visit *fn, void *user) {
+  if (s->chain) ig_chain_each_result(s->chain, fn, user);
+  for (size_t i = 0; s->op && i < s->op->schema.nrets; i++) ig_rt_each(&s->outs[i], fn, user);
+}
+
+// ---- buffers
+
+static bool add_buffer(ig_binding *b, ig_tensor *t, ig_rt_place place, size_t index) {
+  ig_ctx *c = b->plan->c;
+  ig_meta m;
+  ig_extent extent;
+  ig_meta_of(t, &m);
+  if (!ig_geometry_measure(&m, &extent) || (uint64_t)extent.bytes > SIZE_MAX / 4) {
+    give_up(c);
+    return false;
+  }
+  ig_rt_buffer fresh = {.storage = t->storage,
+                        .bytes = (size_t)extent.bytes,
+                        .place = place,
+                        .index = index,
+                        .takes = -1};
+  ig_table_slot *slot = ig_table_put(&b->by_storage, t->storage);
+  if (!slot || !ig_vec_push(c->alloc, &b->buffers, fresh)) return no_memory(c);
+  slot->number = (int64_t)b->buffers.n - 1;
+  ig_ref_retain(&t->storage->ref);
+  return true;
+}
+
+// Everything noted since then is taken back.
+typedef struct mark {
+  size_t steps;
+  size_t buffers;
+} mark;
+
+static void take_back(ig_binding *b, mark m) {
+  while (b->buffers.n > m.buffers) {
+    ig_storage *s = b->buffers.at[--b->buffers.n].storage;
+    ig_table_slot *slot = ig_table_find(&b->by_storage, s);
+    if (slot) slot->number = -1;
+    ig_ref_release(&s->ref);
+  }
+  b->steps.n = m.steps;
+}
+
+// ---- calls
+
+typedef struct census {
+  const ig_binding *b;
+  bool fake;
+  bool odd;  // a tensor that plans do not hold
+} census;
+
+static void count(void *user, ig_tensor *t) {
+  census *s = user;
+  bool fake = ig_is_fake(t);
+  s->fake = s->fake || fake;
+  s->odd =
+      s->odd || t->quantizer || t->device.type != IG_DEVICE_CPU || (fake && !ig_rt_find(s->b, t));
+}
+
+// The results of the call without this observer: fake ones, or constants.
+static void call_inside(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_mode_scope mode = ig_mode_push(c, &(ig_mode_change){IG_MODE_REWRITE, {.rewrite = NULL}});
+  ig_dispatch(c, op, args, outs);
+  ig_mode_pop(c, &mode);
+}
+
+typedef struct maker {
+  ig_binding *b;
+  bool ok;
+} maker;
+
+static void add_result(void *user, ig_tensor *t) {
+  maker *m = user;
+  bool good = ig_is_fake(t) && !t->quantizer && !ig_tensor_is_symbolic(t) && !ig_rt_find(m->b, t);
+  m->ok = m->ok && good && add_buffer(m->b, t, IG_PLACE_SLAB, 0);
+}
+
+// Some of its calls cannot be prepared, and preparing one tells.
+static bool is_doubtful(const ig_op *op) {
+  return op->def->run && (op->def->kernel || op->def->fake);
+}
+
+static void add_step(tracer *t, const ig_op *op, const ig_value *args, const ig_value *outs) {
+  ig_binding *b = t->b;
+  ig_ctx *c = b->plan->c;
+  ig_rt_step s = {.op = op, .node = t->node};
+  s.args = ig_arena_array(&b->memory, op->schema.nargs + 1, sizeof *s.args);
+  s.outs = ig_arena_array(&b->memory, op->schema.nrets + 1, sizeof *s.outs);
+  bool ok = s.args && s.outs;
+  for (size_t i = 0; ok && i < op->schema.nargs; i++) {
+    s.args[i] = args[i];
+    ok = ig_rt_keep(b, &s.args[i]);
+  }
+  maker m = {b, ok};
+  for (size_t i = 0; m.ok && i < op->schema.nrets; i++) {
+    s.outs[i] = outs[i];
+    m.ok = ig_rt_keep(b, &s.outs[i]);
+    if (m.ok) ig_rt_each(&s.outs[i], add_result, &m);
+  }
+  if (m.ok && is_doubtful(op)) m.ok = ig_rt_prepare_step(b, &s);
+  if (m.ok && ig_vec_push(c->alloc, &b->steps, s)) return;
+  if (c->status == IG_OK) give_up(c);
+}
+
+// Operators of which only some calls draw random numbers (dropout) draw them in their formulas,
+// never in a prepared kernel.
+static bool may_draw(const ig_op *op) {
+  return op->def->random || (ig_op_is_random(op) && !op->def->run);
+}
+
+// May its kernel be called again and again with the same operands and results?
+static bool is_repeatable(const ig_op *op) {
+  const ig_op_def *d = op->def;
+  return !op->user && !op->base && !op->each && op->form == IG_FORM_PLAIN && (!d->fake || d->run) &&
+         !d->alias_out && !d->may_alias && !d->resizes && !d->writes_too &&
+         (op->pointwise || ig_op_has_kernel(op));
+}
+
+static bool observe(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs, void *user) {
+  tracer *t = user;
+  census s = {.b = t->b};
+  for (size_t i = 0; i < op->schema.nargs; i++) ig_rt_each(&args[i], count, &s);
+  if (s.odd || op->user) {
+    give_up(c);
+    return true;
+  }
+  if (!s.fake && !ig_op_is_random(op)) {  // constants
+    call_inside(c, op, args, outs);
+    return true;
+  }
+  if (op->composite) return false;
+  if (may_draw(op)) {
+    give_up(c);
+    return true;
+  }
+  if (op->def->view && !op->base && op->form == IG_FORM_PLAIN) {
+    call_inside(c, op, args, outs);
+    return true;
+  }
+  if (!is_repeatable(op)) {
+    give_up(c);
+    return true;
+  }
+  call_inside(c, op, args, outs);
+  if (c->status == IG_OK) add_step(t, op, args, outs);
+  return true;
+}
+
+// ---- programs
+
+static bool add_interpreted(tracer *t, const ig_node *n) {
+  ig_ctx *c = t->b->plan->c;
+  t->b->dynamic[n->index] = true;
+  ig_rt_step s = {.node = n};
+  return ig_vec_push(c->alloc, &t->b->steps, s) || no_memory(c);
+}
+
+static bool is_plannable(const ig_binding *b, const ig_node *n) {
+  for (size_t i = 0; i < n->ninputs; i++) {
+    if (b->dynamic[n->inputs[i]->index]) return false;
+  }
+  if (n->kind == IG_NODE_ATTR) return n->constant != NULL;
+  return n->kind == IG_NODE_CALL && (n->callee == IG_CALLEE_OP || n->callee == IG_CALLEE_GETITEM ||
+                                     n->callee == IG_CALLEE_SIZE || n->callee == IG_CALLEE_SYM);
+}
+
+static bool trace_node(tracer *t, const ig_graph *g, const ig_node *n) {
+  ig_binding *b = t->b;
+  ig_ctx *c = b->plan->c;
+  if (!is_plannable(b, n)) return add_interpreted(t, n);
+  mark before = {b->steps.n, b->buffers.n};
+  t->node = n;
+  ig_scope scope = ig_scope_open(c);
+  ig_value v = ig_interpret_node(c, g, n, b->env);
+  bool ok = c->status == IG_OK && ig_rt_keep(b, &v);
+  ig_scope_close(c, scope);
+  if (ok) {
+    b->env[n->index] = v;
+    return true;
+  }
+  if (ig_status_is_final(c->status)) return false;
+  ig_ctx_clear(c);
+  take_back(b, before);
+  return add_interpreted(t, n);
+}
+
+static bool trace_graph(tracer *t, const ig_value *inputs) {
+  ig_binding *b = t->b;
+  ig_ctx *c = b->plan->c;
+  const ig_graph *g = b->plan->source.graph;
+  b->env = ig_arena_array(&b->memory, g->next_index + 1, sizeof *b->env);
+  b->dynamic = ig_arena_array(&b->memory, g->next_index + 1, sizeof *b->dynamic);
+  if (!b->env || !b->dynamic) return no_memory(c);
+  for (const ig_node *n = g->first; n; n = n->next) {
+    if (n->kind == IG_NODE_OUTPUT) {
+      for (size_t i = 0; i < n->npos && i < b->plan->source.noutputs; i++) {
+        const ig_value *v = &n->args[i];
+        bool planned = v->kind == IG_KIND_NODE && !b->dynamic[v->node->index];
+        b->outputs[i].value = planned ? b->env[v->node->index] : *v;
+      }
+    } else if (ig_node_is_placeholder(n)) {
+      b->env[n->index] = *inputs++;
+    } else if (!trace_node(t, g, n)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// A model that is no graph is planned as a whole, or not at all.
+static bool trace_function(tracer *t, const ig_value *inputs) {
+  ig_binding *b = t->b;
+  ig_ctx *c = b->plan->c;
+  const ig_plan_source *source = &b->plan->source;
+  ig_scope scope = ig_scope_open(c);
+  ig_value *outs = ig_scope_array(c, source->noutputs + 1, sizeof *outs);
+  bool ok = outs && source->run(c, source->user, inputs, outs) == IG_OK;
+  for (size_t i = 0; ok && i < source->noutputs; i++) {
+    b->outputs[i].value = outs[i];
+    ok = ig_rt_keep(b, &b->outputs[i].value);
+  }
+  ig_scope_close(c, scope);
+  if (ok) return true;
+  if (ig_status_is_final(c->status)) return false;
+  ig_ctx_clear(c);
+  b->interpreted = true;
+  return true;
+}
+
+static ig_tensor *fake_of(ig_ctx *c, const ig_tensor *t) {
+  ig_meta m;
+  ig_meta_of(t, &m);
+  m.offset = ig_const(0);
+  m.strided = true;
+  return ig_tensor_make(c, &m, true);
+}
+
+static bool bind_inputs(ig_binding *b, const ig_value *inputs) {
+  ig_plan *p = b->plan;
+  ig_ctx *c = p->c;
+  for (size_t i = 0; i < p->source.ninputs; i++) {
+    b->inputs[i] = inputs[i];
+    bool varies = inputs[i].kind == IG_KIND_TENSOR && !p->constant[i];
+    if (varies) b->inputs[i].tensor = fake_of(c, inputs[i].tensor);
+    if (varies && !b->inputs[i].tensor) return false;
+    if (!ig_rt_keep(b, &b->inputs[i])) return false;
+    if (varies && !add_buffer(b, b->inputs[i].tensor, IG_PLACE_INPUT, i)) return false;
+  }
+  return true;
+}
+
+bool ig_rt_trace(ig_binding *b, const ig_value *inputs) {
+  ig_ctx *c = b->plan->c;
+  tracer t = {.b = b};
+  ig_rewrite observer = {.fn = observe, .user = &t, .eager = true};
+  enum { ALL = IG_MODE_REWRITE | IG_MODE_SYM | IG_MODE_NO_GRAD };
+  ig_mode_change change = {ALL, {.rewrite = &observer, .no_grad = true}};
+  ig_mode_scope mode = ig_mode_push(c, &change);
+  ig_scope scope = ig_scope_open(c);
+  bool ok = bind_inputs(b, inputs);
+  if (ok) ok = b->plan->source.graph ? trace_graph(&t, b->inputs) : trace_function(&t, b->inputs);
+  ig_scope_close(c, scope);
+  ig_mode_pop(c, &mode);
+  if (!ok && c->status == IG_OK) give_up(c);
+  return ok;
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planned.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz.h"
+#include "ingot/library.h"
+#include "ir/program.h"
+#include "op/interpret.h"
+#include "rt/plan.h"
+#include "tensor/copy.h"
+#include "values.h"
+
+enum { MAX_OUTPUTS = 64, MAX_COMPARED = 1 << 20 };
+
+static bool same_bytes(const ig_tensor *a, const ig_tensor *b) {
+  size_t bytes = (size_t)ig_tensor_numel(a) * ig_dtype_size(a->dtype);
+  if (bytes > MAX_COMPARED) return true;
+  char *x = malloc(2 * bytes + 1);
+  bool same = true;
+  if (x) {
+    ig_tensor_read(a, a->dtype, x);
+    ig_tensor_read(b, b->dtype, x + bytes);
+    same = memcmp(x, x + bytes, bytes) == 0;
+  }
+  free(x);
+  return same;
+}
+
+static bool same_tensor(const ig_tensor *a, const ig_tensor *b) {
+  if (a->dtype != b->dtype || a->ndim != b->ndim || ig_is_fake(a) != ig_is_fake(b)) return false;
+  for (int d = 0; d < 2 * a->ndim; d++) {
+    bool free_stride = d >= a->ndim && ig_sizes(a)[d - a->ndim].value < 2;
+    if (!free_stride && a->dims[d].value != b->dims[d].value) return false;
+  }
+  return ig_is_fake(a) || a->quantizer || ig_tensor_numel(a) == 0 || same_bytes(a, b);
+}
+
+static void compare(const ig_value *expected, const ig_value *found, size_t n, unsigned without) {
+  for (size_t i = 0; i < n; i++) {
+    bool same =
+        expected[i].kind == found[i].kind &&
+        (found[i].kind != IG_KIND_TENSOR || same_tensor(expected[i].tensor, found[i].tensor));
+    if (same) continue;
+    fuzz_show_always = true;
+    fuzz_show_value(&expected[i]);
+    fuzz_show(" interpreted, ");
+    fuzz_show_value(&found[i]);
+    fuzz_show(" planned\n");
+    fuzz_finding("output %zu of the plan without %u differs", i, without);
+  }
+}
+
+static bool is_functional(const ig_graph *g) {
+  for (const ig_node *n = g->first; n; n = n->next) {
+    if (n->kind == IG_NODE_CALL && n->callee == IG_CALLEE_OP && ig_op_mutates(n->op)) return false;
+  }
+  return g->last && g->last->kind == IG_NODE_OUTPUT && g->last->npos <= MAX_OUTPUTS;
+}
+
+static void run_one(ig_ctx *c, const ig_plan_source *source, const ig_value *values,
+                    const ig_value *expected, bool deterministic, unsigned without) {
+  ig_value outs[MAX_OUTPUTS];
+  ig_plan *plan = ig_plan_create(c, source, without);
+  for (int run = 0; plan && run < 2; run++) {
+    ig_scope s = ig_scope_open(c);
+    ig_status st = ig_plan_run(plan, values, NULL, outs);
+    fuzz_calls += source->noutputs;
+    if (st == IG_OK && deterministic) compare(expected, outs, source->noutputs, without);
+    bool excused = st == IG_OK || st == IG_NOMEM || !deterministic;
+    if (!excused) fuzz_finding("the plan refuses what ran: %s", ig_ctx_error(c));
+    ig_ctx_clear(c);
+    ig_scope_close(c, s);
+  }
+  ig_ctx_clear(c);
+  ig_plan_free(plan);
+}
+
+void fuzz_run_planned(ig_ctx *c, const ig_program *p, const ig_value *inputs, size_t n,
+                      bool deterministic) {
+  const ig_graph *g = p->graph;
+  ig_scope s = ig_scope_open(c);
+  ig_value *values = ig_scope_array(c, p->ninputs + 1, sizeof *values);
+  bool *constant = ig_scope_array(c, p->ninputs + 1, sizeof *constant);
+  size_t k = 0;
+  size_t user = 0;
+  for (const ig_node *x = g->first; values && constant && x; x = x->next) {
+    if (!ig_node_is_placeholder(x)) continue;
+    constant[k] = x->role != IG_INPUT_USER;
+    values[k] = !constant[k] && user < n ? inputs[user++] : ig_of_tensor(x->constant);
+    k++;
+  }
+  ig_value expected[MAX_OUTPUTS];
+  ig_mode_scope mode = ig_mode_push_grad(c, false);
+  bool ok = values && constant && is_functional(g) &&
+            ig_graph_run(c, g, values, p->ninputs, expected) == IG_OK;
+  ig_ctx_clear(c);
+  ig_plan_source source = {
+      .graph = g, .ninputs = p->ninputs, .constant = constant, .noutputs = ok ? g->last->npos : 0};
+  for (unsigned without = 0; ok && without < 4; without++) {
+    run_one(c, &source, values, expected, deterministic, without);
+  }
+  ig_mode_pop(c, &mode);
+  ig_scope_close(c, s);
+}

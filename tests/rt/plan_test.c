@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans: the same bits as the interpreter, no allocation after the first run with a size, results
+// that callers keep, the caller's memory, nodes that are interpreted.
+#include "rt/plan.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "allocations.h"
+#include "ingot/aten.h"
+#include "ingot/export.h"
+#include "ingot/threads.h"
+#include "ir/program.h"
+#include "op/interpret.h"
+#include "tensor/copy.h"
+
+#include "fixture.h"  // after the calls, whose parameters have the name of its context
+
+static ig_tensor *filled(int64_t rows, int64_t cols, double start) {
+  int64_t sizes[] = {rows, cols};
+  ig_tensor *t = ig_tensor_empty(c, IG_F32, sizes, 2);
+  for (int64_t i = 0; t && i < rows * cols; i++) {
+    ((float *)ig_tensor_data(t))[i] = (float)(start + 0.37 * (double)(i % 17) - 0.05 * (double)i);
+  }
+  return t;
+}
+
+static bool same_bits(const ig_tensor *a, const ig_tensor *b) {
+  int64_t n = ig_tensor_numel(a);
+  assert_int_equal(a->dtype, b->dtype);
+  assert_int_equal(n, ig_tensor_numel(b));
+  size_t bytes = (size_t)n * ig_dtype_size(a->dtype);
+  char *x = malloc(2 * bytes + 1);
+  assert_non_null(x);
+  ig_tensor_read(a, a->dtype, x);
+  ig_tensor_read(b, b->dtype, x + bytes);
+  bool same = memcmp(x, x + bytes, bytes) == 0;
+  free(x);
+  return same;
+}
+
+// A program with one input "x" of [rows, 6]; rows may be dynamic.
+typedef ig_tensor *body(ig_tensor *x);
+
+static void call_body(ig_ctx *ctx, ig_tensor *const *inputs, ig_tensor **outputs, void *user) {
+  (void)ctx;
+  outputs[0] = (*(body **)user)(inputs[0]);
+}
+
+static ig_program *export(body *fn) {
+  ig_dim dims[] = {{.kind = IG_DIM_AUTO}, {.kind = IG_DIM_STATIC}};
+  ig_export_input in = {.name = "x", .example = filled(4, 6, 0), .dims = dims};
+  ig_export_args args = {
+      .fn = call_body, .user = (void *)&fn, .inputs = &in, .ninputs = 1, .noutputs = 1};
+  ig_program *p = NULL;
+  if (ig_export(c, &args, &p) != IG_OK) fail_msg("%s", ig_ctx_error(c));
+  return p;
+}
+
+typedef struct planned {
+  ig_program *program;
+  ig_plan *plan;
+  bool constant[16];
+  ig_value values[16];
+  size_t input;
+} planned;
+
+static planned open_plan(body *fn, unsigned without) {
+  planned t = {.program = export(fn)};
+  size_t k = 0;
+  assert_true(t.program->ninputs <= 16);
+  for (const ig_node *n = t.program->graph->first; n; n = n->next) {
+    if (n->kind != IG_NODE_PLACEHOLDER) continue;
+    t.constant[k] = n->role != IG_INPUT_USER;
+    t.values[k] = ig_of_tensor(n->constant);
+    if (!t.constant[k]) t.input = k;
+    k++;
+  }
+  ig_plan_source source = {.graph = t.program->graph,
+                           .ninputs = t.program->ninputs,
+                           .constant = t.constant,
+                           .noutputs = t.program->noutputs};
+  t.plan = ig_plan_create(c, &source, without);
+  assert_non_null(t.plan);
+  return t;
+}
+
+static void close_plan(planned *t) {
+  ig_plan_free(t->plan);
+  ig_program_free(t->program);
+}
+
+static ig_tensor *run(planned *t, ig_tensor *x, const ig_plan_target *target) {
+  ig_value out = ig_none();
+  t->values[t->input] = ig_of_tensor(x);
+  if (ig_plan_run(t->plan, t->values, target, &out) != IG_OK) fail_msg("%s", ig_ctx_error(c));
+  return out.tensor;
+}
+
+static ig_tensor *interpreted(planned *t, ig_tensor *x) {
+  ig_value out = ig_none();
+  t->values[t->input] = ig_of_tensor(x);
+  if (ig_graph_run(c, t->program->graph, t->values, t->program->ninputs, &out) != IG_OK) {
+    fail_msg("%s", ig_ctx_error(c));
+  }
+  return out.tensor;
+}
+
+// ---- programs
+
+static ig_tensor *weight(void) {
+  return filled(6, 6, -1);
+}
+
+// Products, a chain with broadcasting and numbers, a view, a reduction.
+static ig_tensor *mixed(ig_tensor *x) {
+  ig_tensor *y = ig_mm(c, x, weight());
+  ig_tensor *gate = ig_sigmoid(c, y);
+  y = ig_mul_tensor(c, y, gate);
+  y = ig_add_scalar(c, y, ig_of_f64(0.25));
+  ig_tensor *top = ig_sum_dim_intlist(c, y, ig_of_ints((ig_int[]){ig_const(1)}, 1));
+  top = ig_unsqueeze(c, top, ig_const(1));
+  y = ig_div_tensor(c, ig_sub_tensor(c, y, top), ig_exp(c, gate));
+  return ig_t(c, ig_tanh(c, y));
+}
+
+// The number of rows of the result stands in the data.
+static ig_tensor *data_dependent(ig_tensor *x) {
+  ig_tensor *y = ig_relu(c, ig_mul_tensor(c, x, x));
+  ig_tensor *where = ig_nonzero(c, ig_gt_scalar(c, y, ig_of_f64(1)));
+  return ig_add_tensor(c, where, where);
+}
+
+static ig_tensor *view_of_input(ig_tensor *x) {
+  return ig_t(c, x);
+}
+
+static ig_tensor *out_of_range(ig_tensor *x) {
+  ig_tensor *rows = ig_to_dtype(c, ig_sum(c, x), ig_of_dtype(IG_I64));
+  return ig_index_select(c, x, ig_const(0), ig_unsqueeze(c, rows, ig_const(0)));
+}
+
+// ---- tests
+
+static body *const bodies[] = {mixed, data_dependent, view_of_input};
+
+static void same_as_interpreted(void **state) {
+  (void)state;
+  for (size_t k = 0; k < sizeof bodies / sizeof *bodies; k++) {
+    for (unsigned without = 0; without < 8; without++) {
+      ig_scope s = ig_scope_open(c);
+      planned t = open_plan(bodies[k], without);
+      for (int i = 0; i < 6; i++) {  // two sizes in turn
+        ig_tensor *x = filled(i % 2 ? 900 : 5, 6, 0.1 * i);
+        assert_true(same_bits(run(&t, x, NULL), interpreted(&t, x)));
+      }
+      close_plan(&t);
+      ig_scope_close(c, s);
+    }
+  }
+}
+
+static void later_runs_allocate_nothing(void **state) {
+  (void)state;
+  for (int threads = 1; threads < 3; threads++) {
+    ig_threads_set(threads);
+    ig_scope s = ig_scope_open(c);
+    planned t = open_plan(mixed, 0);
+    ig_tensor *small = filled(5, 6, 0);
+    ig_tensor *large = filled(20000, 6, 0);
+    ig_tensor *other = filled(5, 6, 3);
+    ig_tensor *expected = interpreted(&t, other);
+    for (int i = 0; i < 2; i++) {
+      ig_scope inner = ig_scope_open(c);
+      (void)run(&t, i ? small : large, NULL);
+      ig_scope_close(c, inner);
+    }
+    long calls = heap.calls;
+    size_t taken = test_allocations();
+    for (int i = 0; i < 4; i++) {
+      ig_scope inner = ig_scope_open(c);
+      ig_tensor *y = run(&t, i % 2 ? large : other, NULL);
+      if (i % 2 == 0) assert_memory_equal(ig_tensor_data(y), ig_tensor_data(expected), 120);
+      ig_scope_close(c, inner);
+    }
+    assert_int_equal(heap.calls, calls);
+    assert_int_equal(test_allocations(), taken);
+    close_plan(&t);
+    ig_scope_close(c, s);
+  }
+  ig_threads_set(0);
+}
+
+// What a caller keeps is not overwritten, however many runs follow.
+static void results_can_be_kept(void **state) {
+  (void)state;
+  enum { RUNS = 7 };
+  ig_scope s = ig_scope_open(c);
+  planned t = open_plan(mixed, 0);
+  ig_tensor *kept[RUNS];
+  for (int i = 0; i < RUNS; i++) kept[i] = run(&t, filled(5, 6, i), NULL);
+  for (int i = 0; i < RUNS; i++) {
+    assert_true(same_bits(kept[i], interpreted(&t, filled(5, 6, i))));
+  }
+  close_plan(&t);
+  ig_scope_close(c, s);
+}
+
+static void results_in_memory_of_the_caller(void **state) {
+  (void)state;
+  ig_scope s = ig_scope_open(c);
+  for (size_t k = 0; k < 3; k++) {
+    planned t = open_plan(bodies[k], 0);
+    ig_tensor *x = filled(5, 6, 1);
+    ig_tensor *expected = interpreted(&t, x);
+    size_t bytes = (size_t)ig_tensor_numel(expected) * ig_dtype_size(expected->dtype);
+    char *memory = malloc(bytes + 1);
+    char *dense = malloc(bytes + 1);
+    assert_true(memory && dense);
+    ig_tensor_read(expected, expected->dtype, dense);
+    for (int i = 0; i < 2; i++) {
+      memset(memory, 0xff, bytes);
+      (void)run(&t, x, &(ig_plan_target){memory, bytes});
+      assert_memory_equal(memory, dense, bytes);
+    }
+    ig_value out;
+    t.values[t.input] = ig_of_tensor(x);
+    ig_plan_target wrong = {memory, bytes - 1};
+    assert_int_equal(ig_plan_run(t.plan, t.values, &wrong, &out), IG_MISMATCH);
+    test_error_has(c, "the caller's memory");
+    close_plan(&t);
+    free(memory);
+    free(dense);
+  }
+  ig_scope_close(c, s);
+}
+
+// An error that stands in the data is the interpreter's, and the next run is fine.
+static void errors_are_those_of_the_interpreter(void **state) {
+  (void)state;
+  ig_scope s = ig_scope_open(c);
+  planned t = open_plan(out_of_range, 0);
+  int64_t sizes[] = {3, 6};
+  ig_tensor *good = ig_tensor_empty(c, IG_F32, sizes, 2);
+  memset(ig_tensor_data(good), 0, 72);
+  ig_tensor *bad = filled(3, 6, 100);
+  ig_value out;
+  (void)run(&t, good, NULL);
+  t.values[t.input] = ig_of_tensor(bad);
+  assert_int_not_equal(ig_graph_run(c, t.program->graph, t.values, t.program->ninputs, &out),
+                       IG_OK);
+  char text[400] = "";
+  (void)strncat(text, ig_ctx_error(c), sizeof text - 1);
+  ig_ctx_clear(c);
+  assert_int_not_equal(ig_plan_run(t.plan, t.values, NULL, &out), IG_OK);
+  assert_string_equal(ig_ctx_error(c), text);
+  ig_ctx_clear(c);
+  assert_true(same_bits(run(&t, good, NULL), interpreted(&t, good)));
+  close_plan(&t);
+  ig_scope_close(c, s);
+}
+
+static void says_what_it_does(void **state) {
+  (void)state;
+  ig_scope s = ig_scope_open(c);
+  planned t = open_plan(mixed, 0);
+  t.values[t.input] = ig_of_tensor(filled(5, 6, 0));
+  ig_str text = ig_str_make(c->alloc);
+  assert_int_equal(ig_plan_print(t.plan, t.values, &text), IG_OK);
+  assert_non_null(strstr(text.at, "aten.sigmoid.default + aten.mul.Tensor + aten.add"));
+  assert_non_null(strstr(text.at, "0 interpreted, 0 kernels that allocate"));
+  ig_str_free(&text);
+  ig_plan_time time;
+  ig_plan_profile(t.plan, true);
+  (void)run(&t, filled(5, 6, 0), NULL);
+  assert_true(ig_plan_profile_at(t.plan, 0, &time));
+  assert_string_equal(time.target, "aten.mm.default");
+  assert_int_equal(time.runs, 1);
+  assert_true(time.seconds > 0);
+  close_plan(&t);
+  ig_scope_close(c, s);
+}
+
+// Every allocation of planning and running may fail.
+static ig_status lacks_memory(ig_ctx *ctx) {
+  ig_ctx *before = c;
+  c = ctx;
+  ig_scope s = ig_scope_open(c);
+  ig_tensor *x = filled(3, 6, 0);
+  ig_program *p = NULL;
+  body *fn = mixed;
+  ig_dim dims[] = {{.kind = IG_DIM_STATIC}, {.kind = IG_DIM_STATIC}};
+  ig_export_input in = {.name = "x", .example = x, .dims = dims};
+  ig_export_args args = {
+      .fn = call_body, .user = (void *)&fn, .inputs = &in, .ninputs = 1, .noutputs = 1};
+  if (x && ig_export(c, &args, &p) == IG_OK) {
+    bool constant[] = {true, false};
+    ig_value values[] = {ig_of_tensor(p->graph->first->constant), ig_of_tensor(x)};
+    ig_value out;
+    ig_plan_source source = {.graph = p->graph, .ninputs = 2, .constant = constant, .noutputs = 1};
+    ig_plan *plan = ig_plan_create(c, &source, 0);
+    for (int i = 0; plan && i < 2; i++) (void)!ig_plan_run(plan, values, NULL, &out);
+    ig_plan_free(plan);
+  }
+  ig_program_free(p);
+  ig_scope_close(c, s);
+  c = before;
+  return ig_ctx_status(ctx);
+}
+
+static void every_allocation_may_fail(void **state) {
+  (void)state;
+  test_every_allocation_fails(lacks_memory);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(same_as_interpreted, setup, teardown),
+      cmocka_unit_test_setup_teardown(later_runs_allocate_nothing, setup, teardown),
+      cmocka_unit_test_setup_teardown(results_can_be_kept, setup, teardown),
+      cmocka_unit_test_setup_teardown(results_in_memory_of_the_caller, setup, teardown),
+      cmocka_unit_test_setup_teardown(errors_are_those_of_the_interpreter, setup, teardown),
+      cmocka_unit_test_setup_teardown(says_what_it_does, setup, teardown),
+      cmocka_unit_test(every_allocation_may_fail),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
