@@ -61,8 +61,7 @@ static const char *node_name(ig_onnx *x, const char *op_type) {
 }
 
 const char *ig_onnx_convention_node(ig_onnx *x, const ig_onnx_node *n, const char *out) {
-  for (size_t i = 0; !n->many && n->in[i]; i++) ig_onnx_read_folded(x, n->in[i], n->op_type);
-  for (size_t i = 0; n->many && i < n->nmany; i++) ig_onnx_read_folded(x, n->many[i], n->op_type);
+  ig_onnx_read_folded(x, n);
   for (size_t i = 0; !n->many && n->in[i]; i++)
     note_reader(x, ig_onnx_file_name(x, n->in[i]), n->op_type);
   for (size_t i = 0; n->many && i < n->nmany; i++)
@@ -72,6 +71,10 @@ const char *ig_onnx_convention_node(ig_onnx *x, const ig_onnx_node *n, const cha
   for (size_t i = 1; i < n->nouts; i++)
     note_maker(x, n->outs[i] ? ig_onnx_file_name(x, n->outs[i]) : NULL, n->op_type);
   return node_name(x, n->op_type);
+}
+
+void ig_onnx_count_values(ig_onnx *x, size_t n) {
+  if (x->options->torchscript) x->nmade += n;
 }
 
 bool ig_onnx_is_made(const ig_onnx *x, const char *name) {

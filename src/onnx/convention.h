@@ -27,12 +27,12 @@ bool ig_onnx_complete_names(ig_onnx *x, const ig_onnx *first, ig_onnx_options *o
 bool ig_onnx_is_summand(const ig_onnx *x, const ig_node *n);
 bool ig_onnx_put_sum(ig_onnx *x, const ig_onnx_call *call);
 // Nodes on weights (fold_weights.c): what is known of a name; whether a node was evaluated, whose
-// result then has the name `out`; and that an operator reads a value, which may be such a result.
+// result then has the name `out`; and that a node reads values, some of which may be such results.
 void ig_onnx_know_weight(ig_onnx *x, const char *name, const ig_tensor *t);
 void ig_onnx_know_constant(ig_onnx *x, const char *name);  // the last tensor added
 void ig_onnx_known_free(ig_onnx *x);
 bool ig_onnx_fold_node(ig_onnx *x, const ig_onnx_node *n, const char *out);
-void ig_onnx_read_folded(ig_onnx *x, const char *name, const char *op_type);
+void ig_onnx_read_folded(ig_onnx *x, const ig_onnx_node *n);
 bool ig_onnx_know_folded(ig_onnx *x, const char *name, ig_tensor *t);  // a new weight
 ig_tensor *ig_onnx_known_weight(const ig_onnx *x, const ig_node *n);   // NULL: not known
 // A convolution that only a normalization reads is written with it (convention_fuse.c).

@@ -171,8 +171,8 @@ void ig_onnx_end(ig_onnx *x, size_t mark) {
 }
 
 const char *ig_onnx_final_domain(const ig_onnx *x, const char *op_type) {
-  bool same = ig_onnx_schema_find("", op_type, x->opset) ==
-              ig_onnx_schema_find("", op_type, x->least);
+  bool same =
+      ig_onnx_schema_find("", op_type, x->opset) == ig_onnx_schema_find("", op_type, x->least);
   return same ? NULL : IG_ONNX_CONVERTED_DOMAIN;
 }
 

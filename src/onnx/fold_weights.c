@@ -207,9 +207,22 @@ ig_tensor *ig_onnx_known_weight(const ig_onnx *x, const ig_node *n) {
   return k && k->weight && ig_dtype_is_float(k->t->dtype) ? k->t : NULL;
 }
 
-void ig_onnx_read_folded(ig_onnx *x, const char *name, const char *op_type) {
+// The operand that was folded before the other ones and is not in the model yet; NULL: none.
+static const char *next_folded(const ig_onnx *x, const ig_onnx_node *n) {
+  const char *const *in = n->many ? n->many : n->in;
+  const char *name = NULL;
+  const known *least = NULL;
+  for (size_t i = 0; n->many ? i < n->nmany : in[i] != NULL; i++) {
+    const known *k = find(x, in[i]);
+    if (!k || !k->folded || (least && least->number < k->number)) continue;
+    name = in[i];
+    least = k;
+  }
+  return name;
+}
+
+static void add_folded(ig_onnx *x, const char *name, const char *op_type) {
   known *k = find(x, name);
-  if (!k || !k->folded) return;
   k->folded = false;
   char text[96];
   (void)snprintf(text, sizeof text, "onnx::%.60s_%zu", op_type, x->nvalues + k->number);
@@ -218,4 +231,8 @@ void ig_onnx_read_folded(ig_onnx *x, const char *name, const char *op_type) {
   ig_map_value *v = ig_map_put(&x->aliases, name);
   if (!v) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
   if (v) v->text = own;
+}
+
+void ig_onnx_read_folded(ig_onnx *x, const ig_onnx_node *n) {
+  for (const char *name = NULL; (name = next_folded(x, n));) add_folded(x, name, n->op_type);
 }

@@ -343,7 +343,8 @@ static const char *output_name(ig_onnx *x, const ig_value *v, const char *given,
     made = ig_onnx_is_made(x, name);
     if (!x->renames) given = NULL;  // names are found first
   }
-  if (seen && !seen->num && made && ig_onnx_tensor_of(v) && (!given || strcmp(given, name) == 0)) {
+  bool fits = ig_onnx_tensor_of(v) || x->options->torchscript;  // numbers have the same form there
+  if (seen && !seen->num && made && fits && (!given || strcmp(given, name) == 0)) {
     seen->num = 1;
     return name;
   }

@@ -121,6 +121,29 @@ static void elu(ig_onnx *x, const ig_onnx_call *call) {
   (void)ig_onnx_emit_as(x, call, &node, d);
 }
 
+// self, alpha; before opset 12, and for other types than runtimes know: alpha * elu(self / alpha)
+static bool celu_can(int opset, const ig_value *args, size_t n) {
+  (void)opset;
+  bool known = n == 2 && !ig_onnx_is_symbolic(&args[1]);
+  return known && ((args[1].kind == IG_KIND_FLOAT && args[1].f > 0) ||
+                   (args[1].kind == IG_KIND_INT && args[1].i.value > 0));
+}
+static void celu(ig_onnx *x, const ig_onnx_call *call) {
+  double alpha = ig_onnx_float_of(x, &call->args[1]);
+  bool whole = x->least >= 12 && call->val->dtype == IG_F32;
+  const char *op = whole ? "Celu" : "Elu";
+  ig_dtype d = whole ? IG_F32 : ig_onnx_compute_type(x, op, call->val->dtype);
+  const char *in = self_as(x, call, d);
+  if (!whole) in = ig_onnx_emit2(x, "Div", in, ig_onnx_number(x, d, alpha), NULL);
+  ig_onnx_node node = {
+      .op_type = op, .in = {in}, .attrs = {ig_onnx_float("alpha", whole ? alpha : 1)}};
+  if (!whole) {
+    in = ig_onnx_emit(x, &node);
+    node = (ig_onnx_node){.op_type = "Mul", .in = {in, ig_onnx_number(x, d, alpha)}};
+  }
+  (void)ig_onnx_emit_as(x, call, &node, d);
+}
+
 static void plain(ig_onnx *x, const ig_onnx_call *call) {
   ig_dtype d = ig_onnx_compute_type(x, call->row->op_type, call->val->dtype);
   ig_onnx_node node = {.op_type = call->row->op_type, .in = {self_as(x, call, d)}};
@@ -146,12 +169,29 @@ static void hardsigmoid(ig_onnx *x, const ig_onnx_call *call) {
   (void)ig_onnx_emit_as(x, call, &node, d);
 }
 
-// self, beta, threshold: above the threshold both are the same in every float
+// self, beta, threshold: softplus(beta * self) / beta
+static void softplus(ig_onnx *x, const ig_onnx_call *call) {
+  ig_dtype d = ig_onnx_compute_type(x, "Softplus", call->val->dtype);
+  const char *in = self_as(x, call, d);
+  if (is_one(&call->args[1])) {
+    (void)ig_onnx_emit_as(x, call, &(ig_onnx_node){.op_type = "Softplus", .in = {in}}, d);
+    return;
+  }
+  double beta = ig_onnx_float_of(x, &call->args[1]);
+  in = ig_onnx_emit2(x, "Mul", in, ig_onnx_number(x, d, beta), NULL);
+  in = ig_onnx_emit1(x, "Softplus", in, NULL);
+  ig_onnx_node node = {.op_type = "Div", .in = {in, ig_onnx_number(x, d, beta)}};
+  (void)ig_onnx_emit_as(x, call, &node, d);
+}
+
+// Above the threshold both are the same in every float.
 static bool softplus_can(int opset, const ig_value *args, size_t n) {
   (void)opset;
-  return n == 3 && is_one(&args[1]) &&
-         ((args[2].kind == IG_KIND_INT && args[2].i.value >= 20) ||
-          (args[2].kind == IG_KIND_FLOAT && args[2].f >= 20));
+  bool known = n == 3 && (args[1].kind == IG_KIND_INT || args[1].kind == IG_KIND_FLOAT) &&
+               !ig_onnx_is_symbolic(&args[1]);
+  double beta = !known ? 0 : args[1].kind == IG_KIND_INT ? (double)args[1].i.value : args[1].f;
+  return beta > 0 && ((args[2].kind == IG_KIND_INT && args[2].i.value >= 20) ||
+                      (args[2].kind == IG_KIND_FLOAT && args[2].f >= 20));
 }
 
 const ig_onnx_row ig_onnx_activation[] = {
@@ -171,6 +211,7 @@ const ig_onnx_row ig_onnx_activation[] = {
     {"aten.mish.default", plain, "Mish", since_18},
     {"aten.hardswish.default", plain, "HardSwish", since_14},
     {"aten.hardsigmoid.default", hardsigmoid, NULL, NULL},
-    {"aten.softplus.default", plain, "Softplus", softplus_can},
+    {"aten.softplus.default", softplus, NULL, softplus_can},
+    {"aten.celu.default", celu, NULL, celu_can},
     {NULL, NULL, NULL, NULL},
 };

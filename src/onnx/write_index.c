@@ -83,7 +83,9 @@ const char *ig_onnx_stack_indices(ig_onnx *x, const ig_onnx_indices *in) {
     if (sizes) name = ig_onnx_emit2(x, "Expand", name, sizes, NULL);
     names[i] = ig_onnx_unsqueeze(x, name, -1, NULL);
   }
-  return ig_onnx_concat(x, names, in->n, -1, NULL);
+  if (in->n > 1) return ig_onnx_concat(x, names, in->n, -1, NULL);
+  ig_onnx_count_values(x, 1);
+  return names[0];
 }
 
 // Indexed dimensions first, then the others in order.

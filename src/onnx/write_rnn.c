@@ -64,23 +64,37 @@ static const char *reordered(ig_onnx *x, const state *s, const ig_value *v) {
   return rows ? ig_onnx_gather(x, name, ig_onnx_vector(x, rows, n), 0, NULL) : name;
 }
 
-// Weight `k` of a layer, of both directions.
-static const char *layer_weight(ig_onnx *x, const state *s, int64_t layer, size_t k) {
-  const char *names[2];
+// The weights of one direction of a layer: of the input, of the state, and both biases in a row.
+enum { WEIGHTS = 3 };
+
+static void direction_weights(ig_onnx *x, const state *s, int64_t layer, size_t d,
+                              const char **out) {
   size_t each = s->biases ? 4 : 2;
-  for (size_t d = 0; d < s->dirs; d++) {
-    const ig_value *v = &s->params->list.at[((size_t)layer * s->dirs + d) * each + k];
-    names[d] = ig_onnx_unsqueeze(x, reordered(x, s, v), 0, NULL);
-  }
-  return s->dirs == 1 ? names[0] : ig_onnx_concat(x, names, 2, 0, NULL);
+  const ig_value *at = &s->params->list.at[((size_t)layer * s->dirs + d) * each];
+  for (size_t k = 0; k < 2; k++) out[k] = reordered(x, s, &at[k]);
+  if (!s->biases) return;
+  const char *both[2];
+  for (size_t k = 0; k < 2; k++) both[k] = reordered(x, s, &at[2 + k]);
+  out[2] = ig_onnx_concat(x, both, 2, 0, NULL);
 }
 
-static const char *layer_bias(ig_onnx *x, const state *s, int64_t layer) {
-  if (!s->biases) return "";
-  const char *both[2];
-  both[0] = layer_weight(x, s, layer, 2);
-  both[1] = layer_weight(x, s, layer, 3);
-  return ig_onnx_concat(x, both, 2, 1, NULL);
+// Those of a layer: every direction is a row.
+static void layer_weights(ig_onnx *x, const state *s, int64_t layer, const char **out) {
+  const char *rows[WEIGHTS][2];
+  const char *one[WEIGHTS];
+  size_t n = s->biases ? 3 : 2;
+  out[2] = "";
+  for (size_t d = 0; d < s->dirs; d++) {
+    direction_weights(x, s, layer, d, one);
+    for (size_t k = 0; k < n; k++) rows[k][d] = one[k];
+  }
+  for (size_t k = 0; k < n; k++)
+    for (size_t d = 0; d < s->dirs; d++) rows[k][d] = ig_onnx_unsqueeze(x, rows[k][d], 0, NULL);
+  // Of two directions the biases come first, as PyTorch's exporter has them.
+  for (size_t i = 0; i < n; i++) {
+    size_t k = s->dirs == 2 && s->biases ? (i + 2) % 3 : i;
+    out[k] = s->dirs == 1 ? rows[k][0] : ig_onnx_concat(x, rows[k], 2, 0, NULL);
+  }
 }
 
 // The rows of the first state that belong to a layer.
@@ -96,12 +110,11 @@ static const char *layer_state(ig_onnx *x, const state *s, const char *all, int6
 static void emit_layer(ig_onnx *x, const state *s, const char *in, const char *h, const char *c,
                        int64_t layer, const char **outs) {
   bool lstm = s->kind->gates == 4;
-  const char *w = layer_weight(x, s, layer, 0);
-  const char *r = layer_weight(x, s, layer, 1);
-  const char *b = layer_bias(x, s, layer);
+  const char *w[WEIGHTS];
+  layer_weights(x, s, layer, w);
   for (size_t i = 0; i < 3; i++) outs[i] = ig_onnx_fresh(x, s->kind->op);
   ig_onnx_node node = {.op_type = s->kind->op,
-                       .in = {in, w, r, b, s->lengths, h, lstm ? c : NULL},
+                       .in = {in, w[0], w[1], w[2], s->lengths, h, lstm ? c : NULL},
                        .attrs = {ig_onnx_int("hidden_size", s->hidden)},
                        .outs = outs,
                        .nouts = lstm ? 3 : 2};

@@ -39,6 +39,28 @@ static bool put_where(ig_onnx *x, const ig_onnx_call *call) {
   return true;
 }
 
+static bool same_size(ig_int a, ig_int b) {
+  return a.expr == b.expr && (a.expr || a.value == b.value);
+}
+
+// Do the values have the sizes of one index tensor along dimension 0, and then those of the rest?
+static bool fits(const ig_onnx_call *call, const ig_onnx_indices *in, const ig_tensor *values) {
+  const ig_value *list = &call->args[1];
+  const ig_tensor *index = list->kind == IG_KIND_LIST && list->list.n == 1 && in->n == 1
+                               ? ig_onnx_tensor_of(&list->list.at[0])
+                               : NULL;
+  int rest = call->val->ndim - 1;
+  if (!index || index->dtype == IG_BOOL || index->dtype == IG_U8 || !values ||
+      values->ndim != index->ndim + rest)
+    return false;
+  for (int d = 0; d < values->ndim; d++) {
+    int behind = d - index->ndim;
+    ig_int want = behind < 0 ? ig_sizes(index)[d] : ig_sizes(call->val)[behind + 1];
+    if (!same_size(ig_sizes(values)[d], want)) return false;
+  }
+  return true;
+}
+
 // The values in the order of the scattered tensor: dimensions of the indices, then the rest.
 static const char *put_values(ig_onnx *x, const ig_onnx_call *call, const ig_onnx_indices *in,
                               const char *at, const char *data, ig_dtype d) {
@@ -57,10 +79,20 @@ static const char *put_values(ig_onnx *x, const ig_onnx_call *call, const ig_onn
     for (int i = first + in->ndim; i < total; i++) perm[n++] = i;
     values = ig_onnx_permuted(x, values, perm, n);
   }
-  const char *shape = ig_onnx_emit1(x, "Shape", at, NULL);
-  const char *start = ig_onnx_vector(x, (int64_t[]){0}, 1);
-  const char *minus = ig_onnx_vector(x, (int64_t[]){-1}, 1);
-  shape = ig_onnx_slice(x, shape, start, minus, 0, 1, NULL);
+  if (fits(call, in, t)) {  // otherwise: their sizes, two parts of them, and the values expanded
+    ig_onnx_count_values(x, rest > 0 ? 12 : 6);
+    return values;
+  }
+  const char *shape = NULL;
+  if (in->n == 1) {
+    shape = ig_onnx_emit1(x, "Shape", in->names[0], NULL);
+    ig_onnx_count_values(x, 4);
+  } else {
+    const char *start = ig_onnx_vector(x, (int64_t[]){0}, 1);
+    const char *minus = ig_onnx_vector(x, (int64_t[]){-1}, 1);
+    shape = ig_onnx_emit1(x, "Shape", at, NULL);
+    shape = ig_onnx_slice(x, shape, start, minus, 0, 1, NULL);
+  }
   if (rest > 0) {
     const char *both[] = {shape, part_of_shape(x, data, (int)in->n)};
     shape = ig_onnx_concat(x, both, 2, 0, NULL);

@@ -207,6 +207,10 @@ static inline const char *ig_onnx_emit3(ig_onnx *x, const char *op, const char *
                                         const char *c, const char *out) {
   return ig_onnx_emit(x, &(ig_onnx_node){.op_type = op, .in = {a, b, c}, .out = out});
 }
+// With the TorchScript conventions, n values that PyTorch's exporter has before the next node,
+// where fewer nodes do here: what has no name of its own is named by how many values come before
+// it.
+void ig_onnx_count_values(ig_onnx *x, size_t n);
 // The domain for a node in the form of the opset that the model ends at; NULL: the default one.
 const char *ig_onnx_final_domain(const ig_onnx *x, const char *op_type);
 // `out` is `in`: an Identity, or with the TorchScript conventions another name for it.

@@ -592,7 +592,7 @@ static void run_plain(ig_srun *r, ig_sframe *f, size_t end) {
         break;
       }
       case IG_SINSN_TEST:
-        due = c->pace < 2 ? -1 : round_due(f, i);
+        due = c->pace < 2 || c->mode->capture ? -1 : round_due(f, i);  // a capture may record it
         if (due < 0) return;
         if (atomic_load_explicit(&c->cancelled, memory_order_relaxed)) return;
         c->pace--;

@@ -363,3 +363,63 @@ def test_dropout_in_training_is_one_node(opset) -> None:
     (node,) = [node for node in model.graph.node if node.op_type != "Constant"]
     assert node.op_type == "Dropout"
     assert opset >= 12 or node.attribute[0].f == 0.25
+
+
+def written(model, args, **options):
+    sink = io.BytesIO()
+    torch.onnx.export(model, args, sink, dynamo=False, input_names=["x"], **options)
+    model = onnx.load_from_string(sink.getvalue())
+    onnx.checker.check_model(model)
+    return model, onnxruntime.InferenceSession(sink.getvalue(), providers=["CPUExecutionProvider"])
+
+
+class Assigned(nn.Module):
+    def forward(self, x):
+        x = x.clone()
+        x[torch.tensor([2, 0])] = x[:2] * 2
+        return x
+
+
+@pytest.mark.parametrize(
+    "model, nodes",
+    [
+        (nn.Softplus(beta=2), ["Mul", "Softplus", "Div"]),
+        (nn.CELU(0.7), ["Celu"]),
+        (Assigned(), ["Slice", "Mul", "Unsqueeze", "ScatterND"]),
+    ],
+    ids=["Softplus", "CELU", "Assigned"],
+)
+def test_few_nodes(model, nodes) -> None:
+    proto, session = written(model, (torch.randn(3, 4),), opset_version=17)
+    assert [n.op_type for n in proto.graph.node if n.op_type != "Constant"] == nodes
+    x = torch.linspace(-30, 30, 12).reshape(3, 4)
+    np.testing.assert_allclose(session.run(None, {"x": x.numpy()})[0], model(x).numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_a_number_as_output_needs_no_copy() -> None:
+    class M(nn.Module):
+        def forward(self, x):
+            return x.size(0)
+
+    proto, session = written(M(), (torch.randn(3, 4),), dynamic_axes={"x": {0: "rows"}}, output_names=["n"])
+    assert [n.op_type for n in proto.graph.node] == ["Shape", "Constant", "Gather"]
+    assert session.run(["n"], {"x": np.zeros((7, 4), np.float32)})[0] == 7
+
+
+@pytest.mark.parametrize("make", [nn.RNN, nn.GRU, nn.LSTM])
+def test_weights_of_two_directions_come_after_their_biases(make) -> None:
+    model = make(3, 4, bidirectional=True).eval()
+    proto, session = written(model, (torch.randn(5, 2, 3),))
+    gates = model.weight_ih_l0.shape[0]
+    assert [list(w.dims) for w in proto.graph.initializer] == [[2, 2 * gates], [2, gates, 3], [2, gates, 4]]
+    x = torch.randn(5, 2, 3)
+    np.testing.assert_allclose(session.run(None, {"x": x.numpy()})[0], model(x)[0].detach().numpy(), atol=1e-5)
+
+
+def test_an_axis_after_padding_is_named_by_the_values_before_it() -> None:
+    class M(nn.Module):
+        def forward(self, x):
+            return nn.functional.pad(x, (1, 1))
+
+    proto, _ = written(M(), (torch.randn(3, 4),), opset_version=17)
+    assert proto.graph.output[0].type.tensor_type.shape.dim[0].dim_param == "Pad24_dim_0"

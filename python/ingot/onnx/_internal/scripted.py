@@ -79,9 +79,7 @@ def _parameters(fn: Any, args: tuple) -> list[inspect.Parameter]:
     """The arguments that are given, under their names; the script has the defaults of the others itself."""
     names = [value.debugName().partition(".")[0] for value in fn.graph.inputs()]
     names = [name for i, name in enumerate(names) if i or name != "self"]
-    names = [
-        name if name.isidentifier() and name not in names[:i] else f"argument_{i}" for i, name in enumerate(names)
-    ]
+    names = [name if name.isidentifier() and name not in names[:i] else f"argument_{i}" for i, name in enumerate(names)]
     given = len(args)
     if args and isinstance(args[-1], dict):
         last = [i + 1 for i, name in enumerate(names) if name in args[-1]]
