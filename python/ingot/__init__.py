@@ -123,7 +123,9 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """PyTorch's names that are here, and Ingot's own; not what this file and the package need for themselves."""
-    found = {*globals(), *_submodules(), *_HOME_OF, *_C._function_names()}
+    functions = set(_C._function_names())
+    cached = set(_C._op_names()) - functions  # operators that __getattr__ gave to somebody
+    found = {*(globals().keys() - cached), *_submodules(), *_HOME_OF, *functions}
     own = {"TYPE_CHECKING", "annotations", "importlib", "os"}
     return sorted(name for name in found - own if name[0] != "_" or name[:2] == "__")
 

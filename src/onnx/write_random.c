@@ -137,12 +137,13 @@ static void bernoulli_p(ig_onnx *x, const ig_onnx_call *call) {
 }
 
 // self, num_samples, replacement: ONNX draws with replacement only, by rows and from logarithms
-static bool draws_again(int opset, const ig_value *args, size_t n) {
-  (void)opset;
-  bool one = n > 1 && args[1].kind == IG_KIND_INT && !args[1].i.expr && args[1].i.value == 1;
-  return one || (n > 2 && args[2].kind == IG_KIND_BOOL && args[2].b);
-}
 static void multinomial(ig_onnx *x, const ig_onnx_call *call) {
+  const ig_value *samples = &call->args[1];
+  bool one = samples->kind == IG_KIND_INT && !samples->i.expr && samples->i.value == 1;
+  if (!one && !(call->args[2].kind == IG_KIND_BOOL && call->args[2].b)) {
+    ig_onnx_refuse(x, call->node, "ONNX draws with replacement only");
+    return;
+  }
   const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
   const char *chances = ig_onnx_operand(x, &call->args[0], IG_F32);
   bool row = self && self->ndim == 1;
@@ -157,7 +158,7 @@ static void multinomial(ig_onnx *x, const ig_onnx_call *call) {
 }
 
 const ig_onnx_row ig_onnx_random[] = {
-    {"aten.multinomial.default", multinomial, NULL, draws_again},
+    {"aten.multinomial.default", multinomial, NULL, NULL},
     {"aten.rand.default", rand_, NULL, NULL},
     {"aten.rand.generator", rand_, NULL, NULL},
     {"aten.rand_like.default", rand_, NULL, NULL},
