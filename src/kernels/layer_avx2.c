@@ -9,12 +9,13 @@
 #define LANES 8
 #define TILE_12 6
 #define TILE_3 4
-#define EACH_TILE(X)                                                                              \
-  X(1, 1)                                                                                         \
-  X(2, 1)                                                                                         \
-  X(3, 1)                                                                                         \
-  X(4, 1) X(5, 1) X(6, 1) X(1, 2) X(2, 2) X(3, 2) X(4, 2) X(5, 2) X(6, 2) X(1, 3) X(2, 3) X(3, 3) \
-      X(4, 3)
+// Rows by the number of vectors.
+// clang-format off
+#define EACH_TILE(X) \
+  X(1, 1) X(2, 1) X(3, 1) X(4, 1) X(5, 1) X(6, 1) \
+  X(1, 2) X(2, 2) X(3, 2) X(4, 2) X(5, 2) X(6, 2) \
+  X(1, 3) X(2, 3) X(3, 3) X(4, 3)
+// clang-format on
 typedef __m256 V;
 #define MINMAX
 #define splat(f) _mm256_set1_ps(f)

@@ -9,13 +9,13 @@
 #define LANES 16
 #define TILE_12 12
 #define TILE_3 8
-#define EACH_TILE(X)                                                                             \
-  X(1, 1)                                                                                        \
-  X(2, 1)                                                                                        \
-  X(3, 1)                                                                                        \
-  X(4, 1) X(5, 1) X(6, 1) X(7, 1) X(8, 1) X(9, 1) X(10, 1) X(11, 1) X(12, 1) X(1, 2) X(2, 2)     \
-      X(3, 2) X(4, 2) X(5, 2) X(6, 2) X(7, 2) X(8, 2) X(9, 2) X(10, 2) X(11, 2) X(12, 2) X(1, 3) \
-          X(2, 3) X(3, 3) X(4, 3) X(5, 3) X(6, 3) X(7, 3) X(8, 3)
+// Rows by the number of vectors.
+// clang-format off
+#define EACH_TILE(X) \
+  X(1, 1) X(2, 1) X(3, 1) X(4, 1) X(5, 1) X(6, 1) X(7, 1) X(8, 1) X(9, 1) X(10, 1) X(11, 1) X(12, 1) \
+  X(1, 2) X(2, 2) X(3, 2) X(4, 2) X(5, 2) X(6, 2) X(7, 2) X(8, 2) X(9, 2) X(10, 2) X(11, 2) X(12, 2) \
+  X(1, 3) X(2, 3) X(3, 3) X(4, 3) X(5, 3) X(6, 3) X(7, 3) X(8, 3)
+// clang-format on
 typedef __m512 V;
 #define MINMAX
 #define splat(f) _mm512_set1_ps(f)
