@@ -4,27 +4,33 @@
 // go that only objects of its own still keep, the references between everything that they and the
 // unit reach are counted. If an object has more references than that, somebody else sees it and all
 // stays; otherwise nobody can see any of it.
-#include "ir/table.h"
 #include "script/code.h"
 
-typedef IG_VEC(ig_sobj *) objects;
-
+// The objects that were met, in this order.
 typedef struct census {
-  ig_table counts;  // object -> references found, plus one
-  objects all;
-  ig_alloc alloc;
-  bool failed;
+  ig_sobj *first;
+  ig_sobj *last;
 } census;
 
-static void meet(census *s, ig_value v, int64_t references) {
+// Objects of several units may refer to each other, and a count is kept in the object: one at a
+// time.
+static atomic_flag counting = ATOMIC_FLAG_INIT;
+
+static ig_sobj *behind(const ig_sobj *o) {
+  return o->next_met == o ? NULL : o->next_met;
+}
+
+static void meet(census *s, ig_value v, size_t references) {
   ig_sobj *o = ig_sobj_of(v);
-  ig_table_slot *slot = o ? ig_table_put(&s->counts, o) : NULL;
   if (!o) return;
-  if (!slot || (!slot->number && !ig_vec_push(s->alloc, &s->all, o))) {
-    s->failed = true;
-    return;
+  if (!o->next_met) {
+    o->next_met = o;
+    o->found = 0;
+    if (s->last) s->last->next_met = o;
+    if (!s->first) s->first = o;
+    s->last = o;
   }
-  slot->number += references + (slot->number == 0);
+  o->found += references;
 }
 
 static void meet_all(census *s, const ig_value *at, size_t n) {
@@ -74,14 +80,21 @@ static void meet_inside(census *s, const ig_sobj *o) {
 static bool is_unseen(census *s, ig_sunit *u) {
   for (ig_sobj *o = u->objects; o; o = ig_sobj_behind(o)) meet(s, ig_of_sobj(o), 0);
   meet_unit(s, u);
-  for (size_t i = 0; i < s->all.n; i++) meet_inside(s, s->all.at[i]);
-  for (size_t i = 0; i < s->all.n && !s->failed; i++) {
-    const ig_sobj *o = s->all.at[i];
-    const ig_table_slot *slot = ig_table_find(&s->counts, o);
-    size_t found = slot ? (size_t)(slot->number - 1) : 0;
-    if (atomic_load_explicit(&o->refs, memory_order_acquire) != found) return false;
+  for (const ig_sobj *o = s->first; o; o = behind(o)) meet_inside(s, o);
+  for (const ig_sobj *o = s->first; o; o = behind(o)) {
+    if (atomic_load_explicit(&o->refs, memory_order_acquire) != o->found) return false;
   }
-  return !s->failed;
+  return true;
+}
+
+// Ends the count; the objects are released once if they were retained for it.
+static void forget(census *s, bool retained) {
+  for (ig_sobj *o = s->first; o;) {
+    ig_sobj *next = behind(o);
+    o->next_met = NULL;
+    if (retained) ig_svalue_release(ig_of_sobj(o));
+    o = next;
+  }
 }
 
 static void drop(ig_value *at) {
@@ -98,10 +111,8 @@ static void drop_code(ig_scode *code) {
 }
 
 // Takes the circles apart; nobody runs any of this again.
-static void drop_all(census *s, ig_sunit *u) {
-  for (size_t i = 0; i < s->all.n; i++) ig_svalue_retain(ig_of_sobj(s->all.at[i]));
-  for (size_t i = 0; i < s->all.n; i++) {
-    ig_sobj *o = s->all.at[i];
+static void drop_all(const census *s, ig_sunit *u) {
+  for (ig_sobj *o = s->first; o; o = behind(o)) {
     ig_sobj_instance *instance = o->kind == IG_SOBJ_INSTANCE ? (ig_sobj_instance *)o : NULL;
     for (size_t k = 0; instance && k < instance->n; k++) drop(&instance->at[k]);
   }
@@ -114,20 +125,25 @@ static void drop_all(census *s, ig_sunit *u) {
     ig_sclass *k = u->classes.at[i];
     for (size_t j = 0; j < k->constants.n; j++) drop(&k->constants.at[j].value);
   }
-  for (size_t i = 0; i < s->all.n; i++) ig_svalue_release(ig_of_sobj(s->all.at[i]));
 }
 
 void ig_sunit_close(ig_sunit *u) {
   if (!u) return;
-  census s = {.alloc = u->alloc, .counts = ig_table_make(u->alloc)};
+  census s = {NULL, NULL};
+  while (atomic_flag_test_and_set_explicit(&counting, memory_order_acquire)) continue;
   // Whoever holds an object and wants to run something of it waits meanwhile.
   ig_sunit_lock(u);
   bool own = u->n_objects && u->runs.n == 0 &&
              atomic_load_explicit(&u->refs, memory_order_acquire) == u->n_objects + 1;
   bool unseen = own && is_unseen(&s, u);
   ig_sunit_unlock(u);
-  if (unseen) drop_all(&s, u);
-  ig_table_free(&s.counts);
-  ig_vec_free(s.alloc, &s.all);
+  if (!unseen) forget(&s, false);
+  atomic_flag_clear_explicit(&counting, memory_order_release);
+  // Nobody else meets these objects; what is released with them may close other units.
+  for (ig_sobj *o = unseen ? s.first : NULL; o; o = behind(o)) ig_svalue_retain(ig_of_sobj(o));
+  if (unseen) {
+    drop_all(&s, u);
+    forget(&s, true);
+  }
   ig_sunit_release(u);
 }

@@ -38,6 +38,10 @@ typedef struct ig_sobj {
     const ig_stype *type;
     struct ig_sobj *next_dead;  // while it is freed
   };
+  // While references are counted (collect.c): the next object that was met, the last one itself,
+  // and the references that were found. Counting must not need memory, so it has room here.
+  struct ig_sobj *next_met;
+  size_t found;
 } ig_sobj;
 
 typedef struct ig_sobj_str {
