@@ -757,14 +757,15 @@ class Module:
     def _named_members(
         self, get: Callable, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator:
-        seen: set = set()
+        # By identity, and held: scripts make the objects of their members when they are asked.
+        seen: dict[int, Any] = {}
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         for module_prefix, module in modules:
             for name, value in get(module):
                 if value is None or id(value) in seen:
                     continue
                 if remove_duplicate:
-                    seen.add(id(value))
+                    seen[id(value)] = value
                 yield module_prefix + ("." if module_prefix else "") + name, value
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
