@@ -276,6 +276,7 @@ def test_both_conditions_are_compiled():
 
 
 def test_parameters_are_listed_whatever_else_is_freed() -> None:
-    scripted = jit.script(nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2)))
-    for _ in range(300):  # members are objects made on demand, whose addresses are used again
-        assert [name for name, _ in scripted.named_parameters()] == ["0.weight", "0.bias", "1.weight", "1.bias"]
+    for _ in range(30):
+        scripted = jit.script(nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 10)))
+        for _ in range(50):  # members are objects made on demand, whose addresses are used again
+            assert [name for name, _ in scripted.named_parameters()] == ["0.weight", "0.bias", "1.weight", "1.bias"]
