@@ -14,7 +14,8 @@
 enum { LIMIT = 8 << 20 };  // floats of blocks held at a time
 
 static double padded(int64_t channels, int64_t lanes) {
-  return (double)((channels + lanes - 1) / lanes * lanes);
+  const int64_t blocks = (channels + lanes - 1) / lanes;
+  return (double)(blocks * lanes);
 }
 
 // Cycles from measurements, of the planes' own kernels first. Those reach less of the machine's
@@ -35,7 +36,9 @@ static double cost_blocks(const ig_conv *c, ig_layer_method m, int64_t lanes) {
   if (m != IG_LAYER_STEM) moved += 0.6 * n * (double)ig_conv_in(c) * in;
   double rate = 2.0 * (double)lanes * 0.92;
   if (m == IG_LAYER_WINOGRAD2) {
-    double tiles = n * (double)((c->out[1] + 1) / 2) * (double)((c->out[2] + 1) / 2);
+    const int64_t rows = (c->out[1] + 1) / 2;
+    const int64_t columns = (c->out[2] + 1) / 2;
+    double tiles = n * (double)rows * (double)columns;
     double transforms = (in + out) / (double)lanes * 60.0;
     return moved + 25.0 * in * out + tiles * (16.0 * in * out / rate + transforms);
   }

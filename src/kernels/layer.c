@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "kernels/layer.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -106,7 +107,9 @@ static double cost(const ig_conv *c, ig_layer_method method, const ig_layer_opti
   double taps = 9;
   double work = products * taps * (double)(c->n * ig_conv_out(c));
   if (m) {
-    double tiles = (double)(c->n * ((c->out[1] + m - 1) / m) * ((c->out[2] + m - 1) / m));
+    const int64_t rows = (c->out[1] + m - 1) / m;
+    const int64_t columns = (c->out[2] + m - 1) / m;
+    double tiles = (double)(c->n * rows * columns);
     taps = (m + 2) * (m + 2);
     work = tiles * (products * taps + (in + out) * transforms[m / 2]);
   }
@@ -146,6 +149,7 @@ void ig_layer_plan(const ig_layer_kernels *f, const ig_conv *c, ig_layer_method 
                    size_t *floats) {
   int64_t lanes = f->lanes;
   int64_t merge = m == IG_LAYER_DEPTH ? 1 : merged(c, lanes);
+  assert(merge > 0);  // layers of other groups have no plan
   int64_t window = ig_conv_taps(c);
   int size = ig_layer_wino_size(m);
   *l = (ig_layer){.f = f, .method = m, .c = *c, .unit = lanes, .products = 1};

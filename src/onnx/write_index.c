@@ -71,7 +71,7 @@ bool ig_onnx_read_indices(ig_onnx *x, const ig_onnx_call *call, ig_onnx_indices 
 
 // Index tensors of different sizes take their common size: that of their sum.
 const char *ig_onnx_stack_indices(ig_onnx *x, const ig_onnx_indices *in) {
-  const char *names[IG_MAX_DIM];
+  const char *names[IG_MAX_DIM] = {NULL};
   const char *sizes = NULL;
   if (in->broadcast) {
     const char *sum = in->names[0];

@@ -76,6 +76,14 @@ void ig_plan_free(ig_plan *p) {
 
 // ---- keys
 
+// The same bits: NaN equals itself, and zeros differ by their sign.
+static bool same_double(double a, double b) {
+  uint64_t bits[2];
+  memcpy(&bits[0], &a, sizeof a);
+  memcpy(&bits[1], &b, sizeof b);
+  return bits[0] == bits[1];
+}
+
 static bool same_input(const ig_value *a, const ig_value *b) {
   if (a->kind != b->kind) return false;
   switch (a->kind) {
@@ -93,7 +101,7 @@ static bool same_input(const ig_value *a, const ig_value *b) {
     case IG_KIND_INT:
       return a->i.value == b->i.value;
     case IG_KIND_FLOAT:
-      return memcmp(&a->f, &b->f, sizeof a->f) == 0;
+      return same_double(a->f, b->f);
     case IG_KIND_BOOL:
       return a->b == b->b;
     case IG_KIND_STR:

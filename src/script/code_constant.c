@@ -118,9 +118,11 @@ static bool tensor_of_text(ig_ctx *c, const ig_snode *n, const char *text, ig_va
   return t != NULL;
 }
 
-// The function that a value of type Function stands for; NULL: it is not known.
+// The function that a value of type Function stands for; NULL: it is not known. A graph that was
+// read from a text has only names.
 static ig_sfunction *function_of(const ig_sunit *u, const ig_snode *n) {
   const ig_stype *type = n->out[0]->type;
+  if (type->declaration) return type->declaration;
   const ig_sattr *a = ig_snode_attr(n, "name");
   ig_sfunction *f = type->name ? ig_sunit_function(u, type->name) : NULL;
   const char *name = a && a->value.kind == IG_KIND_STR ? a->value.str : NULL;

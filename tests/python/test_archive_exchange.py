@@ -8,6 +8,7 @@ import pathlib
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -80,6 +81,13 @@ def test_operators_of_later_releases_fail_where_they_are_reached(tmp_path: pathl
         loaded(ingot.ones(2), True)
 
 
+def _plain_twice() -> Callable:
+    def twice(x: ingot.Tensor) -> ingot.Tensor:
+        return x * 2
+
+    return twice
+
+
 def test_hooks_are_called_as_functions() -> None:
     class Inner(nn.Module):
         def forward(self, x: ingot.Tensor) -> ingot.Tensor:
@@ -96,6 +104,11 @@ def test_hooks_are_called_as_functions() -> None:
     def twice(self: Any, given: tuple[ingot.Tensor]) -> tuple[ingot.Tensor]:
         return (given[0] * 2,)
 
+    def use(x: ingot.Tensor) -> ingot.Tensor:
+        return other(x)
+
+    other = _plain_twice()
+    assert ingot.jit.script(use)(ingot.ones(1)).tolist() == [2]  # a function of the same name is none of the module's
     module = Outer()
     module.inner.register_forward_pre_hook(twice)
     script = ingot.jit.script(module)

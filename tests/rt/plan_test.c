@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -254,7 +255,7 @@ static void errors_are_those_of_the_interpreter(void **state) {
   assert_int_not_equal(ig_graph_run(c, t.program->graph, t.values, t.program->ninputs, &out),
                        IG_OK);
   char text[400] = "";
-  (void)strncat(text, ig_ctx_error(c), sizeof text - 1);
+  (void)snprintf(text, sizeof text, "%s", ig_ctx_error(c));
   ig_ctx_clear(c);
   assert_int_not_equal(ig_plan_run(t.plan, t.values, NULL, &out), IG_OK);
   assert_string_equal(ig_ctx_error(c), text);
