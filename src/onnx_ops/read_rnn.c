@@ -333,9 +333,11 @@ static bool rnn_init(ig_rd *r, rnn *x, ig_tensor *seq, size_t *dirs, bool *first
   x->clip = ig_rd_attr_float(r, "clip", 0);
   x->linear_first = ig_rd_attr_int(r, "linear_before_reset", 0);
   x->coupled = ig_rd_attr_int(r, "input_forget", 0);
+  // Divided, because hidden_size may be any number.
+  int64_t rows = ig_rd_plain(r, ig_rd_size(r, w, 1));
   bool fits = ig_rd_plain(r, ig_rd_size(r, w, 0)) == (int64_t)*dirs && x->hidden > 0 &&
-              ig_rd_plain(r, ig_rd_size(r, w, 1)) == x->kind * x->hidden &&
-              ig_rd_plain(r, ig_rd_size(r, rw, 1)) == x->kind * x->hidden &&
+              rows % x->kind == 0 && rows / x->kind == x->hidden &&
+              ig_rd_plain(r, ig_rd_size(r, rw, 1)) == rows &&
               ig_rd_plain(r, ig_rd_size(r, rw, 0)) == (int64_t)*dirs;
   if (!fits) {
     ig_rd_fail(r, IG_MISMATCH, "weights, hidden_size and direction do not fit each other");
