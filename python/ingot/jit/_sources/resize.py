@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ruff: noqa: UP006, UP007, UP035, UP045, B006, B028, E501
+# ruff: noqa: UP006, UP007, UP035, UP045, B006, B028, E501, F401
 """torch.nn.functional for scripts: interpolation and sampling."""
 
 import math
@@ -10,59 +10,31 @@ import ingot as torch
 from ingot import Tensor
 from ingot.jit._marks import _overload
 from ingot.jit._sources.pooling import adaptive_avg_pool2d, adaptive_avg_pool3d
+from ingot.jit._sources.text import define, expanded
 
 TORCH_NAME = "torch.nn.functional"
 
 
+_INTERPOLATE = """
 @_overload
+def interpolate(input: Tensor, size: Optional[@size] = None, scale_factor: Optional[@factor] = None,
+                mode: str = "nearest", align_corners: Optional[bool] = None,
+                recompute_scale_factor: Optional[bool] = None, antialias: bool = False) -> Tensor: ...
+"""
+_UPSAMPLE = """
+@_overload
+def upsample(input: Tensor, size: Optional[@size] = None, scale_factor: Optional[float] = None, mode: str = "nearest",
+             align_corners: Optional[bool] = None) -> Tensor: ...
+"""
+_SIZES = ("int", "List[int]")
+define(
+    globals(),
+    "".join(expanded(_INTERPOLATE, {"size": one, "factor": by}) for by in ("List[float]", "float") for one in _SIZES)
+    + "".join(expanded(_UPSAMPLE, {"size": one}) for one in _SIZES),
+)
+
+
 def interpolate(
-    input: Tensor,
-    size: Optional[int] = None,
-    scale_factor: Optional[List[float]] = None,
-    mode: str = "nearest",
-    align_corners: Optional[bool] = None,
-    recompute_scale_factor: Optional[bool] = None,
-    antialias: bool = False,
-) -> Tensor: ...
-
-
-@_overload
-def interpolate(  # noqa: F811
-    input: Tensor,
-    size: Optional[List[int]] = None,
-    scale_factor: Optional[List[float]] = None,
-    mode: str = "nearest",
-    align_corners: Optional[bool] = None,
-    recompute_scale_factor: Optional[bool] = None,
-    antialias: bool = False,
-) -> Tensor: ...
-
-
-@_overload
-def interpolate(  # noqa: F811
-    input: Tensor,
-    size: Optional[int] = None,
-    scale_factor: Optional[float] = None,
-    mode: str = "nearest",
-    align_corners: Optional[bool] = None,
-    recompute_scale_factor: Optional[bool] = None,
-    antialias: bool = False,
-) -> Tensor: ...
-
-
-@_overload
-def interpolate(  # noqa: F811
-    input: Tensor,
-    size: Optional[List[int]] = None,
-    scale_factor: Optional[float] = None,
-    mode: str = "nearest",
-    align_corners: Optional[bool] = None,
-    recompute_scale_factor: Optional[bool] = None,
-    antialias: bool = False,
-) -> Tensor: ...
-
-
-def interpolate(  # noqa: F811
     input: Tensor,
     size: Optional[int] = None,
     scale_factor: Optional[List[float]] = None,
@@ -178,27 +150,7 @@ def interpolate(  # noqa: F811
     )
 
 
-@_overload
 def upsample(
-    input: Tensor,
-    size: Optional[int] = None,
-    scale_factor: Optional[float] = None,
-    mode: str = "nearest",
-    align_corners: Optional[bool] = None,
-) -> Tensor: ...
-
-
-@_overload
-def upsample(  # noqa: F811
-    input: Tensor,
-    size: Optional[List[int]] = None,
-    scale_factor: Optional[float] = None,
-    mode: str = "nearest",
-    align_corners: Optional[bool] = None,
-) -> Tensor: ...
-
-
-def upsample(  # noqa: F811
     input: Tensor,
     size: Optional[int] = None,
     scale_factor: Optional[float] = None,
