@@ -388,6 +388,21 @@ static int miss(run *r, ig_defer *d, ig_defer_why why) {
   return yes;
 }
 
+// The compiler failed. What was recorded is computed all the same: the function may have stored
+// results where the caller finds them.
+static bool repeat_failed(ig_ctx *c, ig_defer *d) {
+  PyObject *type = NULL;
+  PyObject *value = NULL;
+  PyObject *trace = NULL;
+  PyErr_Fetch(&type, &value, &trace);
+  if (!repeat(c, d)) {
+    ig_ctx_clear(c);
+    PyErr_Clear();
+  }
+  PyErr_Restore(type, value, trace);
+  return false;
+}
+
 static bool compute(ig_ctx *c, ig_defer *d, run *r, ig_defer_why why) {
   int64_t values[IG_DEFER_MOST_SYMBOLS] = {0};
   if (!ig_defer_close(c, d)) return py_ok(c);
@@ -396,7 +411,7 @@ static bool compute(ig_ctx *c, ig_defer *d, run *r, ig_defer_why why) {
   const entry *found = find_entry(r->cache, d, values);
   if (!found) {
     int made = r->raised ? 0 : miss(r, d, why);
-    if (made < 0) return false;
+    if (made < 0) return repeat_failed(c, d);
     found = made ? find_entry(r->cache, d, values) : NULL;
     if (!found) return repeat(c, d);
   }

@@ -506,7 +506,7 @@ def gradients(s, out, x, y, zeros_are_none):
             torch.autograd.backward([r.sum() for r in roots], retain_graph=False)
     found = [t.grad for t in (x, y, *s.parameters()) if t.is_leaf]
     if zeros_are_none:
-        found = [None if g is None or not (g != 0).any() else g for g in found]
+        found = [None if g is None or not (g != 0).any() else g.squeeze() + 0 for g in found]
     for t in s.parameters():
         t.grad = None
     return account(found)
@@ -563,12 +563,7 @@ def test_programs(program, sequence):
           suppress_health_check=list(HealthCheck))  # fmt: skip
 @given(programs, calls)
 def test_programs_under_aot_autograd(program, sequence):
-    """With two differences, as in PyTorch: what a result does not depend on may have a gradient of zeros, and a write
-    to what a gradient needs is refused by the forward, not by the backward."""
+    """With two differences, as in PyTorch: what a result does not depend on may have a gradient of zeros (which makes
+    0.0 of -0.0), and a gradient may have another stride where its size is 1."""
     torch._dynamo.reset()
-    found = trial(program, sequence, "aot_eager", True)
-    expected = trial(program, sequence, None, True)
-    for a, b in zip(found, expected):
-        if a[0] and a[0][0] == "BackendCompilerFailed" and "modified by an inplace operation" in a[0][1]:
-            return
-        assert a == b
+    assert trial(program, sequence, "aot_eager", True) == trial(program, sequence, None, True)
