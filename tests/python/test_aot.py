@@ -283,3 +283,21 @@ def test_a_compiler_that_fails_leaves_nothing_waiting():
     with pytest.raises(torch._dynamo.exc.BackendCompilerFailed):
         torch.compile(f, backend=refuse)(torch.ones(2))
     assert kept[0].tolist() == [2, 2]
+
+
+def test_a_gradient_reads_an_input_before_it_is_written():
+    def f(x, y):
+        x.mul_(y)
+        return (torch.sin(y) * 2,)
+
+    torch._dynamo.reset()
+    compiled = torch.compile(f, backend="aot_eager")
+    for n in (2, 3):
+        seen = []
+        for run in (compiled, f):
+            leaves = [(torch.arange(float(n)) + k).requires_grad_() for k in (1, 2)]
+            x, y = (leaf * 2 for leaf in leaves)
+            (out,) = run(x, y)
+            (out.sum() + x.sum()).backward()
+            seen.append([x.tolist(), *(leaf.grad.tolist() for leaf in leaves)])
+        assert seen[0] == seen[1]

@@ -153,6 +153,7 @@ class _Differentiable:
         written = [meta.input_info[i].requires_grad for i in meta.mutated_inp_runtime_indices]
         graded = [o.has_tangent for o in meta.output_info] + [True] * meta.num_intermediate_bases
         self.graded = written + graded  # per output of the forward graph: has it a tangent
+        self.written = meta.mutated_inp_runtime_indices
         self.contiguous = traced.tangents
 
     def __call__(self, args: list) -> list:
@@ -161,7 +162,7 @@ class _Differentiable:
         with ingot.no_grad():
             outs = self.forward(list(args))
         own = outs[: self.count]
-        keep = outs[self.count : self.count + self.saved]
+        keep = self._kept(args, outs[self.count : self.count + self.saved])
         numbers = outs[self.count + self.saved :]
         slots = [i for i, o in enumerate(own) if isinstance(o, Tensor)]
         own = _without_bases(own)
@@ -179,6 +180,13 @@ class _Differentiable:
         for i, tensor in zip(slots, made):
             own[i] = tensor
         return own
+
+    def _kept(self, args: list, saved: list) -> list:
+        """What the backward graph reads as it is now: the memory of inputs that are written afterwards is copied."""
+        keys = {_C.storage_key(args[i]) for i in self.written}
+        if not keys:
+            return saved
+        return [t.clone() if isinstance(t, Tensor) and _C.storage_key(t) in keys else t for t in saved]
 
     def _run_backward(self, node: Any, grads: tuple, slots: list, numbers: list, positions: list) -> tuple:
         tangents = [g for g, i in zip(grads, slots) if self.graded[i]]
