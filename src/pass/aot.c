@@ -136,10 +136,15 @@ static ig_node *copy_overwritten(ig_ctx *c, const ig_op *op, const ig_value *arg
   return c->status == IG_OK ? copy.tensor->node : NULL;
 }
 
-static void read_copy(const ig_op *op, const ig_value *outs, ig_node *old) {
+// Also for other operands that are the same tensor: x.mul_(x).
+static void read_copy(const ig_op *op, const ig_value *args, const ig_value *outs, ig_node *old) {
   const ig_tensor *t = outs[0].kind == IG_KIND_TENSOR ? outs[0].tensor : NULL;
   const ig_tape_entry *e = t && t->autograd ? t->autograd->entry : NULL;
-  if (e && e->called == op && e->args[0].kind == IG_KIND_TENSOR) e->args[0].tensor->node = old;
+  if (!e || e->called != op) return;
+  for (size_t i = 0; i < op->schema.nargs; i++) {
+    bool same = args[i].kind == IG_KIND_TENSOR && args[i].tensor == args[0].tensor;
+    if (same && e->args[i].kind == IG_KIND_TENSOR) e->args[i].tensor->node = old;
+  }
 }
 
 static bool trace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs, void *user) {
@@ -160,7 +165,7 @@ static bool trace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *ou
   note_writes(op, args);
   ig_pass_record(c, op, args, outs);
   if (wanted && c->status == IG_OK) keep_results(c, op, outs);
-  if (old && c->status == IG_OK) read_copy(op, outs, old);
+  if (old && c->status == IG_OK) read_copy(op, args, outs, old);
   return true;
 }
 

@@ -301,3 +301,7 @@ def test_a_gradient_reads_an_input_before_it_is_written():
             (out.sum() + x.sum()).backward()
             seen.append([x.tolist(), *(leaf.grad.tolist() for leaf in leaves)])
         assert seen[0] == seen[1]
+
+
+def test_a_tensor_that_is_written_by_itself():
+    same_as_eager(lambda x: ((x * 2).mul_(3), (y := x * 2).mul_(y)), lambda n: (torch.arange(n + 1.0).requires_grad_(),), 3)
