@@ -305,3 +305,29 @@ def test_a_gradient_reads_an_input_before_it_is_written():
 
 def test_a_tensor_that_is_written_by_itself():
     same_as_eager(lambda x: ((x * 2).mul_(3), (y := x * 2).mul_(y)), lambda n: (torch.arange(n + 1.0).requires_grad_(),), 3)
+
+
+@pytest.mark.parametrize("dynamic", [True, False])
+def test_a_row_of_a_transposed_tensor_is_written(dynamic):
+    torch._dynamo.reset()
+    seen = []
+
+    def f(x):
+        y = x * 2
+        y[0] = 3
+        return y
+
+    for run in (torch.compile(f, backend="aot_eager", dynamic=dynamic), f):
+        x = torch.arange(6.0).reshape(2, 3).t().requires_grad_()
+        y = run(x)
+        y.sum().backward()
+        seen.append((y.tolist(), y.stride(), x.grad.tolist()))
+    assert seen[0] == seen[1]
+
+
+def test_scatter_into_strides_of_self():
+    x = torch.arange(6.0).reshape(2, 3).t()
+    found = torch.as_strided_scatter(x, torch.zeros(2), [2], [3], 0)
+    assert found.tolist() == [[0, 0], [1, 4], [2, 5]] and found.stride() == (1, 3)
+    part = torch.arange(12.0)[2:8]
+    assert torch.as_strided_scatter(part, torch.zeros(2), [2], [1], 3).tolist() == [2, 0, 0, 5, 6, 7]
