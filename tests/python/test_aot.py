@@ -331,3 +331,15 @@ def test_scatter_into_strides_of_self():
     assert found.tolist() == [[0, 0], [1, 4], [2, 5]] and found.stride() == (1, 3)
     part = torch.arange(12.0)[2:8]
     assert torch.as_strided_scatter(part, torch.zeros(2), [2], [1], 3).tolist() == [2, 0, 0, 5, 6, 7]
+
+
+def test_one_of_the_rows_of_an_expanded_tensor_is_written():
+    def f(x):
+        y = x + 1
+        z = y[None].expand(2, *y.shape)
+        z[0] = 5
+        z[1, 0] = 7
+        return (y - 1, z * 2)
+
+    same_as_eager(f, lambda n: (torch.arange(2.0 * n).reshape(n, 2),), 3, 4, 5)
+    same_as_eager(f, lambda n: (torch.arange(2.0 * n).reshape(n, 2).requires_grad_(),), 3, 4, 5)
