@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import NamedTuple
@@ -22,7 +23,18 @@ _LEVELS = {
     "2.5": _Level("2.5.1+ingot", strict=True, functional=True),
     "2.13": _Level("2.13.0+ingot", strict=False, functional=False),
 }
-_current: ContextVar[str] = ContextVar("_compat", default="2.5")
+
+
+
+def _of_environment() -> str:
+    """The level of INGOT_COMPAT, which every thread and every child process starts with."""
+    name = os.environ.get("INGOT_COMPAT") or "2.5"
+    if name not in _LEVELS:
+        raise ImportError(f"INGOT_COMPAT: there is no compatibility level {name!r}; expected one of {', '.join(_LEVELS)}")
+    return name
+
+
+_current: ContextVar[str] = ContextVar("_compat", default=_of_environment())
 
 
 def compat_level() -> str:

@@ -32,6 +32,17 @@ def test_devices_that_are_absent():
         ingot.ops.load_library("/no/such.so")
 
 
+@pytest.mark.parametrize("name", ["_C.so", "_C_stable.so"])
+def test_libraries_with_operators_of_our_own_are_not_loaded(tmp_path, name):
+    library = tmp_path / "torchvision" / name
+    library.parent.mkdir()
+    library.write_bytes(b"")
+    ingot.ops.load_library(library)
+    assert ingot.ops.torchvision.nms(ingot.tensor([[0.0, 0, 1, 1]]), ingot.ones(1), 0.5).tolist() == [0]
+    with pytest.raises(OSError, match="Could not load this library"):
+        ingot.ops.load_library(library.with_name("_other.so"))
+
+
 def test_backends_are_records_of_settings():
     with ingot.backends.cudnn.flags(enabled=False, benchmark=True):
         assert not ingot.backends.cudnn.enabled and ingot.backends.cudnn.benchmark
