@@ -26,15 +26,12 @@ _LEVELS = {
 
 
 
-def _of_environment() -> str:
-    """The level of INGOT_COMPAT, which every thread and every child process starts with."""
-    name = os.environ.get("INGOT_COMPAT") or "2.5"
-    if name not in _LEVELS:
-        raise ImportError(f"INGOT_COMPAT: there is no compatibility level {name!r}; expected one of {', '.join(_LEVELS)}")
-    return name
-
-
-_current: ContextVar[str] = ContextVar("_compat", default=_of_environment())
+# Every thread and every child process starts with the level of the environment.
+_STANDARD: str = os.environ.get("INGOT_COMPAT") or "2.5"
+if _STANDARD not in _LEVELS:
+    _expected = ", ".join(_LEVELS)
+    raise ImportError(f"INGOT_COMPAT: there is no compatibility level {_STANDARD!r}; expected one of {_expected}")
+_current: ContextVar[str] = ContextVar("_compat", default=_STANDARD)
 
 
 def compat_level() -> str:

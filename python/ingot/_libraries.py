@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 import os
 
-# Libraries that need not be loaded, by the folder and the stem of their file, and the module that defines their operators.
+# Libraries that need not be loaded, by folder and stem, and the module that defines their operators.
 _OWN = {
     ("torchvision", "_C"): "ingot._vision",
     ("torchvision", "_C_stable"): "ingot._vision",  # since torchvision 0.27
