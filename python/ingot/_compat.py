@@ -24,8 +24,6 @@ _LEVELS = {
     "2.13": _Level("2.13.0+ingot", strict=False, functional=False),
 }
 
-
-
 # Every thread and every child process starts with the level of the environment.
 _STANDARD: str = os.environ.get("INGOT_COMPAT") or "2.5"
 if _STANDARD not in _LEVELS:
