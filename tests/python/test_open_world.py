@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What third-party model code uses of torch, with numbers that follow from definitions or from PyTorch 2.13."""
 
+import pickle
+
 import pytest
 
 import ingot
@@ -30,6 +32,20 @@ def test_devices_that_are_absent():
         ingot.mps.empty_cache()
     with pytest.raises(OSError, match="Could not load this library"):
         ingot.ops.load_library("/no/such.so")
+
+
+def test_dtypes_without_tensors():
+    assert repr(ingot.uint4) == "torch.uint4" and isinstance(ingot.uint4, ingot.dtype) and ingot.bit is ingot.uint1
+    assert ingot.complex32.is_complex and ingot.complex32.itemsize == 4 and ingot.chalf.to_real() == ingot.float16
+    assert ingot.float16.to_complex() is ingot.complex32 and ingot.float8_e5m2fnuz.is_floating_point
+    assert pickle.loads(pickle.dumps(ingot.bits16)) is ingot.bits16
+    with pytest.raises(RuntimeError, match="Bits types are undefined"):
+        _ = ingot.bits8.is_signed
+    with pytest.raises(RuntimeError, match="Unknown Complex ScalarType for UInt3"):
+        ingot.uint3.to_complex()
+    with pytest.raises(TypeError, match="must be torch.dtype, not .*one that Ingot has no tensors of"):
+        ingot.zeros(2, dtype=ingot.uint1)
+    assert ingot.dtype.itemsize.__get__(ingot.bits8) == 1  # a descriptor of the base
 
 
 @pytest.mark.parametrize("name", ["_C.so", "_C_stable.so"])
