@@ -504,8 +504,9 @@ ig_status ig_graph_functionalize(ig_ctx *c, const ig_graph *g, const ig_rewrite 
   if (c->status != IG_OK) return c->status;
   functionalizer f = {.aliases = ig_aliases_make(c), .apart = apart};
   f.aliases.rewrite = apart;
-  ig_transform t = {
-      .rewrite = {functionalize, &f, sync_outputs}, .finish = finish_graph, .user = &f};
+  ig_transform t = {.rewrite = {.fn = functionalize, .user = &f, .settle = sync_outputs},
+                    .finish = finish_graph,
+                    .user = &f};
   (void)ig_graph_transform(c, g, &t, out);
   ig_aliases_free(&f.aliases);
   if (*out) (void)ig_graph_dce(*out);
