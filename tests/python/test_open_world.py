@@ -34,6 +34,20 @@ def test_devices_that_are_absent():
         ingot.ops.load_library("/no/such.so")
 
 
+def test_attention_is_fused_as_in_pytorch():
+    """Which way is taken shows in the strides of the result, which captures turn into views or copies."""
+    attend = nn.functional.scaled_dot_product_attention
+    plain, turned = ingot.randn(1, 6, 4, 16), ingot.randn(1, 6, 16, 4).transpose(-1, -2)
+    inside = ingot.randn(1, 4, 6, 16).transpose(1, 2)
+    assert attend(inside, plain, plain).stride() == inside.stride() == (384, 16, 96, 1)
+    for q, k, v in [(turned, plain, plain), (inside, turned, plain), (inside, plain, turned)]:
+        assert attend(q, k, v).stride() == (384, 64, 16, 1)
+    assert attend(inside, plain, plain, attn_mask=ingot.ones(4, 4).T).stride() == (384, 64, 16, 1)
+    assert attend(inside, plain, plain, attn_mask=ingot.ones(4, 1)).stride() == inside.stride()
+    both = attend(plain, plain, plain, attn_mask=ingot.ones(4, 4), is_causal=True)
+    ingot.testing.assert_close(both, attend(plain, plain, plain, is_causal=True))
+
+
 def test_dtypes_without_tensors():
     assert repr(ingot.uint4) == "torch.uint4" and isinstance(ingot.uint4, ingot.dtype) and ingot.bit is ingot.uint1
     assert ingot.complex32.is_complex and ingot.complex32.itemsize == 4 and ingot.chalf.to_real() == ingot.float16
