@@ -449,7 +449,7 @@ int py_add_compile(PyObject *m);
 struct ig_defer;
 PyObject *py_tracked_size(ig_ctx *c, const ig_tensor *t, int dim);  // tracked.c: an int
 PyObject *py_tracked_element(ig_ctx *c, PyObject *o);  // what item() gives, as such a number
-ig_int py_tracked_int(PyObject *o, int64_t value);  // a number that an operator takes
+ig_int py_tracked_int(PyObject *o, int64_t value);     // a number that an operator takes
 void py_tracked_end(struct ig_defer *d);
 int py_add_tracked(PyObject *m);
 // The tensor has its elements and its history: what torch.compile has recorded is computed first.

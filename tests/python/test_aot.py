@@ -304,7 +304,8 @@ def test_a_gradient_reads_an_input_before_it_is_written():
 
 
 def test_a_tensor_that_is_written_by_itself():
-    same_as_eager(lambda x: ((x * 2).mul_(3), (y := x * 2).mul_(y)), lambda n: (torch.arange(n + 1.0).requires_grad_(),), 3)
+    make = lambda n: (torch.arange(n + 1.0).requires_grad_(),)  # noqa: E731
+    same_as_eager(lambda x: ((x * 2).mul_(3), (y := x * 2).mul_(y)), make, 3)
 
 
 @pytest.mark.parametrize("dynamic", [True, False])

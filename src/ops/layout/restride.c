@@ -45,8 +45,9 @@ static void as_strided_scatter_kernel(ig_ctx *c, const ig_op *op, const ig_value
   (void)op;
   ig_scope s = ig_scope_open(c);
   ig_tensor_copy(outs[0].tensor, args[0].tensor);
-  ig_tensor *view = ig_as_strided_with(c, ig_tensor_alias(c, outs[0].tensor), args[2], args[3],
-                                       offset_in_result(c, args));
+  ig_tensor *alias = ig_tensor_alias(c, outs[0].tensor);
+  ig_value offset = offset_in_result(c, args);
+  ig_tensor *view = ig_as_strided_with(c, alias, args[2], args[3], offset);
   if (view) ig_tensor_copy(view, args[1].tensor);
   ig_scope_close(c, s);
 }
