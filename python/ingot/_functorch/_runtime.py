@@ -229,6 +229,11 @@ def _memory_of(t: Any) -> Any:
     return t.untyped_storage().data_ptr() if real else None
 
 
+def _is_repeated(t: Tensor) -> bool:
+    """Is it expanded: do several indices show one element?"""
+    return any(n > 1 and step == 0 for n, step in zip(t.shape, t.stride()))
+
+
 def _groups(args: Sequence[Any]) -> list[list[int]]:
     """Positions of arguments over the same memory, if there are several."""
     found: dict[Any, list[int]] = {}
@@ -301,6 +306,8 @@ def compile_flat(
     if traced is None:  # a gradient needs what was overwritten: a backward says so, if there is one
         return lambda given: list(fn(*given))
     written = set(traced.meta.mutated_inp_runtime_indices)
+    if any(_is_repeated(args[i]) for i in written):  # a part of it is written, which no new value of all of it is
+        return lambda given: list(fn(*given))
     overlapping = [g for g in _groups(args) if written.intersection(g)]
     shared = None
     if overlapping:
