@@ -13,6 +13,7 @@ void *ig_dense_read(ig_ctx *c, const ig_tensor *t, ig_dtype dtype);
 void ig_dense_write(ig_ctx *c, ig_tensor *t, ig_dtype dtype, void *from);
 // A column-major copy of the matrices of t, in its dtype; in the innermost scope.
 void *ig_dense_columns(ig_ctx *c, const ig_tensor *t);
+ig_tensor *ig_dense_by_columns(ig_ctx *c, const ig_tensor *t);  // The same as a tensor.
 // Strides of column-major results.
 void ig_meta_by_columns(ig_ctx *c, ig_meta *m);
 // Makes dense matrices the identity; t is contiguous or column-major.
