@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "kernels/linalg/hermitian.h"
+#include "kernels/linalg/lu.h"
 #include "kernels/linalg/qr.h"
 #include "kernels/linalg/svd.h"
 #include "kernels/matrices.h"
