@@ -32,7 +32,11 @@ static void inv_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
   size_t size = ig_dtype_size(a->dtype);
   const ig_matrix_fns *fns = ig_matrix_fns_of(a->dtype);
   ig_scope scope = ig_scope_open(c);
-  char *m = ig_dense_columns(c, a);
+  // As in PyTorch: a real row-major matrix is factored as its transpose.
+  bool turned = ig_tensor_is_contiguous(c, a) && !ig_dtype_is_complex(a->dtype);
+  ig_tensor *from = ig_tensor_alias(c, args[0].tensor);
+  if (turned) from = ig_transpose_int(c, from, ig_const(-2), ig_const(-1));
+  char *m = from ? ig_dense_columns(c, from) : NULL;
   char *x = ig_tensor_data(outs[0].tensor);
   int32_t *info = ig_tensor_data(outs[1].tensor);
   int32_t *swaps = ig_scope_array(c, (size_t)n, sizeof *swaps);
@@ -43,7 +47,7 @@ static void inv_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
     size_t at = (size_t)(b * n * n) * size;
     info[b] = (int32_t)fns->lu(n, n, m + at, swaps, work);
     if (info[b] && args[1].b) singular(c, "linalg.inv", info[b]);
-    fns->lu_solve(n, m + at, swaps, false, n, x + at, work);
+    fns->lu_solve(n, m + at, swaps, turned, n, x + at, work);
   }
   ig_scope_close(c, scope);
 }
