@@ -2,7 +2,7 @@
 // Lifetimes of buffers, and their offsets in one block of memory. Buffers are placed in the order
 // in which they are written, each into the smallest gap that holds it: what was freed last tends to
 // be used next, while it is still in the cache.
-#include "rt/binding.h"
+#include "rt/layer.h"
 
 enum { ALIGN = 64 };
 
@@ -38,10 +38,29 @@ static void ask_used(void *user, ig_tensor *t) {
 
 // Checks have no results, and interpreted nodes may do anything.
 static bool is_dead(const ig_rt_step *s, visitor *v) {
-  if (!s->op || s->op->schema.nrets == 0) return false;
+  if (!s->layer && (!s->op || s->op->schema.nrets == 0)) return false;
   v->any = false;
   ig_rt_each_result(s, ask_used, v);
   return !v->any;
+}
+
+// Results beside the one that is wanted: indices of maxima.
+static void drop_spare(const ig_rt_step *s, visitor *v) {
+  unsigned spare = s->op && !s->dead ? ig_role_of(s->op)->spare : 0;
+  for (size_t i = 0; spare >> i; i++) {
+    if (!(spare >> i & 1U)) continue;
+    v->any = false;
+    ig_rt_each(&s->outs[i], ask_used, v);
+    if (!v->any) s->outs[i] = ig_none();
+  }
+}
+
+void ig_rt_drop(ig_binding *b) {
+  size_t n = 0;
+  for (size_t i = 0; i < b->steps.n; i++) {
+    if (!b->steps.at[i].dead) b->steps.at[n++] = b->steps.at[i];
+  }
+  b->steps.n = n;
 }
 
 static bool drop_dead(ig_binding *b) {
@@ -52,14 +71,11 @@ static bool drop_dead(ig_binding *b) {
   for (size_t i = b->steps.n; i-- > 0;) {
     ig_rt_step *s = &b->steps.at[i];
     s->dead = is_dead(s, &v);
+    drop_spare(s, &v);
     if (!s->dead) ig_rt_each_operand(b, s, mark_used, &v);
   }
   ig_mem_array_free(c->alloc, v.used, b->buffers.n + 1, sizeof *v.used);
-  size_t n = 0;
-  for (size_t i = 0; i < b->steps.n; i++) {
-    if (!b->steps.at[i].dead) b->steps.at[n++] = b->steps.at[i];
-  }
-  b->steps.n = n;
+  ig_rt_drop(b);
   return true;
 }
 
@@ -89,7 +105,7 @@ bool ig_rt_find_lifetimes(ig_binding *b) {
   for (size_t i = 0; i < b->steps.n; i++) {
     const ig_rt_step *s = &b->steps.at[i];
     v.step = (uint32_t)i;
-    v.pins = !s->op && !s->chain;
+    v.pins = ig_rt_is_interpreted(s);
     ig_rt_each_result(s, begin, &v);
     ig_rt_each_operand(b, s, extend, &v);
   }
