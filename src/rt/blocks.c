@@ -146,8 +146,17 @@ ig_tensor *ig_rt_give_blocked(ig_rt_blocks *k, ig_tensor *t) {
 
 // ---- steps
 
+// Rows are plain.
+static bool lay_out_rows(ig_rt_blocks *k, const ig_rt_step *s) {
+  const ig_rt_layer *l = s->layer;
+  ig_rt_made_plain(k, l->y);
+  if (l->residual && !ig_rt_need_plain(k, l->residual)) return false;
+  return ig_rt_need_plain(k, l->x) && emit(k, *s);
+}
+
 static bool lay_out_layer(ig_rt_blocks *k, ig_rt_step *s) {
   ig_rt_layer *l = s->layer;
+  if (l->shape.channels_last) return lay_out_rows(k, s);
   bool stem = ig_layer_choose(&l->shape, &l->source.options) == IG_LAYER_STEM;
   if (stem) {
     if (!ig_rt_need_plain(k, l->x)) return false;

@@ -47,15 +47,15 @@ bool ig_rt_image_of(const ig_tensor *t, ig_rt_image *out) {
 
 // ---- convolutions
 
-static bool is_constant(const ig_binding *b, const ig_value *v) {
+bool ig_rt_is_weight(const ig_binding *b, const ig_value *v) {
   const ig_tensor *t = v->kind == IG_KIND_TENSOR ? v->tensor : NULL;
   // Elements that are repeated by a stride of 0 are more than the memory has.
   return t && !ig_is_fake(t) && !ig_rt_find(b, t) && t->dtype == IG_F32 && !t->quantizer &&
          (size_t)ig_tensor_numel(t) <= t->storage->bytes / sizeof(float);
 }
 
-static bool is_channels(const ig_binding *b, const ig_value *v, int64_t channels) {
-  return is_constant(b, v) && v->tensor->ndim == 1 && ig_sizes(v->tensor)[0].value == channels;
+bool ig_rt_is_bias(const ig_binding *b, const ig_value *v, int64_t channels) {
+  return ig_rt_is_weight(b, v) && v->tensor->ndim == 1 && ig_sizes(v->tensor)[0].value == channels;
 }
 
 static int64_t entry(const ig_value *list, int i) {
@@ -90,18 +90,17 @@ static bool fills_blocks(int64_t channels) {
   return channels * 4 >= ig_layer_block();
 }
 
-static bool starts_layer(const ig_binding *b, const ig_rt_step *s, ig_rt_layer *l) {
+static bool starts_convolution(const ig_binding *b, const ig_rt_step *s, ig_rt_layer *l) {
   ig_rt_image from;
   ig_rt_image to;
-  if (ig_role_of(s->op)->role != IG_ROLE_CONVOLUTION) return false;
   ig_tensor *x = s->args[0].tensor;
   ig_tensor *y = s->outs[0].tensor;
   if (x->ndim < 3 || x->ndim > 5 || !ig_rt_image_of(x, &from) || !ig_rt_image_of(y, &to)) {
     return false;
   }
-  if (!ig_rt_find(b, x) || !is_constant(b, &s->args[1])) return false;
+  if (!ig_rt_find(b, x) || !ig_rt_is_weight(b, &s->args[1])) return false;
   bool biased = s->args[2].kind == IG_KIND_TENSOR;
-  if (biased && !is_channels(b, &s->args[2], to.channels)) return false;
+  if (biased && !ig_rt_is_bias(b, &s->args[2], to.channels)) return false;
   *l = (ig_rt_layer){.shape = shape_of(s->args, y), .x = x, .y = y};
   l->source.part[IG_PACK_WEIGHT] = s->args[1].tensor;
   l->source.part[IG_PACK_BIAS] = biased ? s->args[2].tensor : NULL;
@@ -109,6 +108,17 @@ static bool starts_layer(const ig_binding *b, const ig_rt_step *s, ig_rt_layer *
   ig_layer_method method = ig_layer_choose(&l->shape, NULL);
   if (method == IG_LAYER_NONE || !fills_blocks(to.channels)) return false;
   return method == IG_LAYER_STEM || fills_blocks(from.channels);
+}
+
+static bool starts_layer(ig_binding *b, const ig_rt_step *s, ig_rt_layer *l) {
+  switch (ig_role_of(s->op)->role) {
+    case IG_ROLE_CONVOLUTION:
+      return starts_convolution(b, s, l);
+    case IG_ROLE_PRODUCT:
+      return ig_rt_starts_rows(b, s, l);
+    default:
+      return false;
+  }
 }
 
 // ---- what becomes part of them
@@ -121,6 +131,14 @@ static bool same_sizes(const ig_tensor *a, const ig_tensor *b) {
   return true;
 }
 
+bool ig_rt_fits_layer(const ig_rt_layer *l, const ig_tensor *t) {
+  ig_rt_image image;
+  if (!l->shape.channels_last) return ig_rt_image_of(t, &image) && same_sizes(t, l->y);
+  return t->dtype == IG_F32 && !t->quantizer && t->ndim > 0 && ig_tensor_is_dense(t) &&
+         ig_sizes(t)[t->ndim - 1].value == l->shape.cout &&
+         ig_tensor_numel(t) == ig_tensor_numel(l->y);
+}
+
 static bool is_unused(const folder *f, const ig_tensor *t) {
   const ig_rt_buffer *x = ig_rt_find(f->b, t);
   return x && x->place == IG_PLACE_SLAB && f->uses[x - f->b->buffers.at].count == 0;
@@ -129,14 +147,15 @@ static bool is_unused(const folder *f, const ig_tensor *t) {
 // input, weight, bias, running_mean, running_var, momentum, eps
 static bool take_norm(const folder *f, const ig_rt_step *s, ig_rt_layer *l) {
   static const ig_pack_part parts[] = {IG_PACK_GAMMA, IG_PACK_BETA, IG_PACK_MEAN, IG_PACK_VAR};
-  if (l->source.part[IG_PACK_MEAN] || l->source.part[IG_PACK_SHIFT] || l->residual || l->act) {
+  if (l->source.part[IG_PACK_MEAN] || l->source.part[IG_PACK_SHIFT] || l->residual || l->act ||
+      l->shape.channels_last) {
     return false;
   }
   ig_rt_layer with = *l;
   for (int i = 0; i < 4; i++) {
     const ig_value *v = &s->args[i + 1];
     if (i < 2 && v->kind == IG_KIND_NONE) continue;
-    if (!is_channels(f->b, v, l->shape.cout)) return false;
+    if (!ig_rt_is_bias(f->b, v, l->shape.cout)) return false;
     with.source.part[parts[i]] = v->tensor;
   }
   for (size_t i = 1; i < s->op->schema.nrets; i++) {
@@ -149,9 +168,11 @@ static bool take_norm(const folder *f, const ig_rt_step *s, ig_rt_layer *l) {
   return true;
 }
 
-// One number per channel, [channels, 1, 1] or [1, channels, 1, 1].
-static bool is_per_channel(const ig_binding *b, const ig_value *v, const ig_tensor *y) {
-  if (!is_constant(b, v) || v->tensor->ndim > y->ndim || v->tensor->ndim < y->ndim - 1) {
+// One number per channel: [channels, 1, 1] or [1, channels, 1, 1], of rows [channels].
+static bool is_per_channel(const ig_binding *b, const ig_value *v, const ig_rt_layer *l) {
+  const ig_tensor *y = l->y;
+  if (l->shape.channels_last) return ig_rt_is_bias(b, v, l->shape.cout);
+  if (!ig_rt_is_weight(b, v) || v->tensor->ndim > y->ndim || v->tensor->ndim < y->ndim - 1) {
     return false;
   }
   const ig_tensor *t = v->tensor;
@@ -165,15 +186,11 @@ static bool take_add(const folder *f, const ig_rt_step *s, ig_rt_layer *l) {
   if (s->args[0].kind != IG_KIND_TENSOR || s->args[1].kind != IG_KIND_TENSOR) return false;
   bool first = s->args[0].tensor->storage == l->y->storage;
   const ig_value *other = &s->args[first ? 1 : 0];
-  if (!l->source.part[IG_PACK_SHIFT] && is_per_channel(f->b, other, l->y)) {
+  if (!l->source.part[IG_PACK_SHIFT] && is_per_channel(f->b, other, l)) {
     l->source.part[IG_PACK_SHIFT] = other->tensor;
     return true;
   }
-  ig_rt_image image;
-  if (!ig_rt_find(f->b, other->tensor) || !ig_rt_image_of(other->tensor, &image) ||
-      !same_sizes(other->tensor, l->y)) {
-    return false;
-  }
+  if (!ig_rt_find(f->b, other->tensor) || !ig_rt_fits_layer(l, other->tensor)) return false;
   l->residual = other->tensor;
   return true;
 }
@@ -197,7 +214,7 @@ static bool take_act(const ig_rt_step *s, const ig_role_facts *facts, ig_rt_laye
 }
 
 static bool take(const folder *f, const ig_rt_step *s, ig_rt_layer *l) {
-  const ig_role_facts *facts = ig_role_of(s->op);
+  const ig_role_facts *facts = ig_role_of_call(s->op, s->args);
   if (l->nops == IG_LAYER_OPS) return false;
   switch (facts->role) {
     case IG_ROLE_NORM:
@@ -221,7 +238,7 @@ static ig_rt_step *only_reader(const folder *f, const ig_rt_layer *l) {
   for (size_t i = 0; s->op && i < s->op->schema.nargs; i++) {
     const ig_value *v = &s->args[i];
     bool reads = v->kind == IG_KIND_TENSOR && v->tensor->storage == l->y->storage;
-    if (reads) return ig_rt_same_layout(v->tensor, l->y) ? s : NULL;
+    if (reads) return ig_rt_fits_layer(l, v->tensor) ? s : NULL;
   }
   return NULL;
 }
@@ -239,10 +256,7 @@ static bool fold(const folder *f, size_t i) {
   ig_rt_layer found;
   if (!starts_layer(b, at, &found)) return true;
   for (ig_rt_step *s; (s = only_reader(f, &found));) {
-    ig_rt_image image;
-    if (!ig_rt_image_of(s->outs[0].tensor, &image) || !same_sizes(s->outs[0].tensor, found.y)) {
-      break;
-    }
+    if (s->op->schema.nrets == 0 || !ig_rt_fits_layer(&found, s->outs[0].tensor)) break;
     if (!is_undisturbed(at, s) || !take(f, s, &found)) break;
     found.ops[found.nops++] = s->op;
     found.y = s->outs[0].tensor;

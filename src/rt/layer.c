@@ -145,12 +145,17 @@ void ig_layer_print(const ig_rt_layer *l, ig_str *out) {
     ig_str_add(out, l->work == IG_WORK_TO_BLOCKS ? "to blocks" : "from blocks");
     return;
   }
-  ig_str_add(out, "%s ", method_text(ig_layer_method_of(l->pack->layer)));
-  print_sizes(s, s->kernel, out);
-  ig_str_add(out, " %lld->%lld", (long long)s->cin, (long long)s->cout);
-  if (s->groups > 1) ig_str_add(out, " in %lld groups", (long long)s->groups);
-  ig_str_add(out, " to ");
-  print_sizes(s, s->out, out);
+  if (s->channels_last) {
+    ig_str_add(out, "%lld rows %lld->%lld", (long long)s->in[2], (long long)s->cin,
+               (long long)s->cout);
+  } else {
+    ig_str_add(out, "%s ", method_text(ig_layer_method_of(l->pack->layer)));
+    print_sizes(s, s->kernel, out);
+    ig_str_add(out, " %lld->%lld", (long long)s->cin, (long long)s->cout);
+    if (s->groups > 1) ig_str_add(out, " in %lld groups", (long long)s->groups);
+    ig_str_add(out, " to ");
+    print_sizes(s, s->out, out);
+  }
   ig_str_add(out, ", %.1f MFLOP: ", ig_layer_flops(l) * 1e-6);
   for (size_t i = 0; i < l->nops; i++) {
     ig_str_add(out, "%s%s", i ? " + " : "", l->ops[i]->target);

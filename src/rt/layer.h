@@ -42,6 +42,7 @@ struct ig_rt_layer {
 typedef enum ig_role {
   IG_ROLE_NONE,
   IG_ROLE_CONVOLUTION,
+  IG_ROLE_PRODUCT,  // of rows and a matrix
   IG_ROLE_NORM,     // batch norm with given statistics
   IG_ROLE_ADD,      // self + alpha * other
   IG_ROLE_ACT,      // an activation that layers have
@@ -56,11 +57,19 @@ typedef struct ig_role_facts {
   ig_act act;
   float lo;
   float hi;
-  int lo_arg;      // IG_ACT_CLAMP: arguments with the bounds; 0: lo and hi are meant
-  int hi_arg;      //
-  unsigned spare;  // bit mask of results that need not be computed
+  int lo_arg;        // IG_ACT_CLAMP: arguments with the bounds; 0: lo and hi are meant
+  int hi_arg;        //
+  const char *text;  // not NULL: the row is for calls whose argument 1 is this text
+  unsigned spare;    // bit mask of results that need not be computed
+  int x;             // IG_ROLE_PRODUCT: arguments
+  int w;
+  int bias;     // -1: none
+  int beta;     // factor of the bias; 0: none
+  int alpha;    // factor of the product; 0: none
+  bool across;  // w is [in, out], not [out, in]
 } ig_role_facts;
 const ig_role_facts *ig_role_of(const ig_op *op);  // never NULL
+const ig_role_facts *ig_role_of_call(const ig_op *op, const ig_value *args);
 
 // Elements of a dense f32 tensor of at least two dimensions as images, channels and pixels.
 typedef struct ig_rt_image {
@@ -69,6 +78,15 @@ typedef struct ig_rt_image {
   int64_t pixels;
 } ig_rt_image;
 bool ig_rt_image_of(const ig_tensor *t, ig_rt_image *out);
+
+// Constant numbers that layers can take in.
+bool ig_rt_is_weight(const ig_binding *b, const ig_value *v);
+// One number per channel.
+bool ig_rt_is_bias(const ig_binding *b, const ig_value *v, int64_t channels);
+// Layers of rows: is the step one? Then l is set up. False also after an error.
+bool ig_rt_starts_rows(ig_binding *b, const ig_rt_step *s, ig_rt_layer *l);
+// Has t the elements of the layer's result, in their order?
+bool ig_rt_fits_layer(const ig_rt_layer *l, const ig_tensor *t);
 
 // ---- the passes, in this order; false after an error
 bool ig_rt_fold_layers(ig_binding *b);  // convolutions and what can be part of them become layers

@@ -101,11 +101,15 @@ static ig_layer *create_layer(ig_ctx *c, const ig_pack_source *s) {
   size_t n = (size_t)ig_tensor_numel(s->part[IG_PACK_WEIGHT]);
   double *scale = ig_scope_array(c, ig_mem_mul(2, outs), sizeof *scale);
   float *bias = ig_scope_array(c, outs, sizeof *bias);
-  float *w = ig_scope_array(c, n, sizeof *w);
-  if (!scale || !bias || !w) return NULL;
-  if (!channel_terms(c, s, scale, scale + outs)) return NULL;
+  if (!scale || !bias || !channel_terms(c, s, scale, scale + outs)) return NULL;
   for (size_t o = 0; o < outs; o++) bias[o] = (float)scale[outs + o];
-  ig_tensor_read(s->part[IG_PACK_WEIGHT], IG_F32, w);
+  const ig_tensor *given = s->part[IG_PACK_WEIGHT];
+  if (!s->part[IG_PACK_MEAN] && ig_tensor_is_dense(given)) {
+    return ig_layer_create(&s->shape, ig_tensor_data(given), bias, &s->options);
+  }
+  float *w = ig_scope_array(c, n, sizeof *w);
+  if (!w) return NULL;
+  ig_tensor_read(given, IG_F32, w);
   for (size_t i = 0; s->part[IG_PACK_MEAN] && i < n; i++) {
     w[i] = (float)((double)w[i] * scale[channel_of(&s->shape, (int64_t)i)]);
   }
@@ -128,8 +132,8 @@ static bool same_part(const ig_tensor *a, const ig_tensor *b) {
 
 // Sizes of images and padding do not matter, but for the choice of the method.
 static bool same_shape(const ig_conv *a, const ig_conv *b) {
-  bool same = a->transposed == b->transposed && a->cin == b->cin && a->cout == b->cout &&
-              a->groups == b->groups;
+  bool same = a->transposed == b->transposed && a->channels_last == b->channels_last &&
+              a->cin == b->cin && a->cout == b->cout && a->groups == b->groups;
   for (int d = 0; d < 3; d++) {
     same = same && a->kernel[d] == b->kernel[d] && a->stride[d] == b->stride[d] &&
            a->dilation[d] == b->dilation[d];
