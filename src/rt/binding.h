@@ -22,6 +22,7 @@ typedef struct ig_rt_step {
   ig_value *outs;
   ig_prep *prep;  // NULL: the kernel takes memory by itself
   bool dead;      // nobody uses its results
+  bool joined;    // nothing to do: its operands lie where its result is
   bool inexact;   // its sums have another order than those of the operators that it stands for
   double seconds;
 } ig_rt_step;
@@ -34,6 +35,7 @@ typedef enum ig_rt_place {
   IG_PLACE_SLAB,    // at an offset of the plan's memory
   IG_PLACE_INPUT,   // memory of the caller
   IG_PLACE_OUTPUT,  // outlives the run
+  IG_PLACE_PART,    // a part of another buffer
 } ig_rt_place;
 
 enum { IG_RT_NEVER = UINT32_MAX };
@@ -44,12 +46,14 @@ typedef struct ig_rt_buffer {
   ig_storage *storage;  // retained
   size_t bytes;
   ig_rt_place place;
-  size_t index;    // INPUT: which one; OUTPUT: which group of outputs
+  size_t index;    // INPUT: which one; OUTPUT: which group of outputs; PART: of which buffer
   uint32_t first;  // step that writes it
   uint32_t last;   // last step that reads it
   bool pinned;     // an interpreted node may keep views of it
   int64_t takes;   // the buffer whose memory it takes over; -1: none
-  size_t offset;   // SLAB
+  size_t offset;   // SLAB; PART: at first from the beginning of the other buffer
+  bool parts;      // others are parts of it
+  bool placed;     // SLAB: the offset is known
 } ig_rt_buffer;
 
 // Results that lie in one buffer, and memory for them. There are several sets, so that results of
@@ -138,6 +142,7 @@ bool ig_rt_find_lifetimes(ig_binding *b);  // steps whose results nobody uses ar
 bool ig_rt_make_layers(ig_binding *b);
 bool ig_rt_make_chains(ig_binding *b);
 bool ig_rt_match_outputs(ig_binding *b);  // which outputs depend on reordered sums
+void ig_rt_join(ig_binding *b);  // the last stage that looks at lifetimes before they are used up
 bool ig_rt_place_buffers(ig_binding *b);
 
 void ig_rt_drop(ig_binding *b);  // dead steps

@@ -204,7 +204,8 @@ bool ig_rt_same_layout(const ig_tensor *a, const ig_tensor *b) {
 
 // Can the result of the current step be written over this operand, element by element?
 static bool dies_here(const allocator *a, const ig_rt_buffer *x, const ig_rt_buffer *result) {
-  return x && x->place == IG_PLACE_SLAB && x->last == a->step && x->first != a->step &&
+  // A part of it may be another operand.
+  return x && x->place == IG_PLACE_SLAB && !x->parts && x->last == a->step && x->first != a->step &&
          rounded(x->bytes) == rounded(result->bytes);
 }
 
@@ -245,11 +246,18 @@ static bool reuse_operand(allocator *a, ig_tensor *t, ig_rt_buffer *result) {
   return false;
 }
 
+// The buffer that memory is taken for: that of the tensor, or the one that it is a part of.
+static ig_rt_buffer *taken_for(const allocator *a, const ig_tensor *t) {
+  ig_rt_buffer *x = ig_rt_find(a->b, t);
+  return x && x->place == IG_PLACE_PART ? &a->b->buffers.at[x->index] : x;
+}
+
 static void place_result(void *user, ig_tensor *t) {
   allocator *a = user;
-  ig_rt_buffer *x = ig_rt_find(a->b, t);
-  if (!x || x->place != IG_PLACE_SLAB) return;
-  if (!reuse_operand(a, t, x)) x->offset = take(a, rounded(x->bytes));
+  ig_rt_buffer *x = taken_for(a, t);
+  if (!x || x->place != IG_PLACE_SLAB || x->placed) return;
+  x->placed = true;
+  if (x->parts || !reuse_operand(a, t, x)) x->offset = take(a, rounded(x->bytes));
 }
 
 static void free_if_last(allocator *a, ig_rt_buffer *x) {
@@ -260,7 +268,7 @@ static void free_if_last(allocator *a, ig_rt_buffer *x) {
 
 static void free_visited(void *user, ig_tensor *t) {
   allocator *a = user;
-  free_if_last(a, ig_rt_find(a->b, t));
+  free_if_last(a, taken_for(a, t));
 }
 
 bool ig_rt_place_buffers(ig_binding *b) {
@@ -274,6 +282,10 @@ bool ig_rt_place_buffers(ig_binding *b) {
     ig_rt_each_result(a.at, free_visited, &a);
   }
   ig_vec_free(c->alloc, &a.gaps);
+  for (size_t i = 0; i < b->buffers.n; i++) {
+    ig_rt_buffer *x = &b->buffers.at[i];
+    if (x->place == IG_PLACE_PART) x->offset += b->buffers.at[x->index].offset;
+  }
   b->slab = a.end;
   return a.ok || no_memory(c);
 }

@@ -192,7 +192,9 @@ static bool build(ig_binding *b, const ig_value *inputs) {
   if (b->interpreted) return true;
   if (!ig_rt_find_lifetimes(b) || !ig_rt_make_layers(b)) return false;
   if (!ig_rt_find_lifetimes(b) || !ig_rt_make_chains(b)) return false;
-  if (!ig_rt_find_lifetimes(b) || !prepare(b) || !ig_rt_place_buffers(b)) return false;
+  if (!ig_rt_find_lifetimes(b)) return false;
+  ig_rt_join(b);
+  if (!prepare(b) || !ig_rt_place_buffers(b)) return false;
   if (!ig_rt_match_outputs(b)) return false;
   make_real(b);
   return true;
@@ -305,7 +307,8 @@ static bool attach(ig_binding *b, const ig_value *inputs) {
   bool moved = base != b->base;
   for (size_t i = 0; i < b->buffers.n; i++) {
     const ig_rt_buffer *x = &b->buffers.at[i];
-    if (x->place == IG_PLACE_SLAB && moved) x->storage->data = base + x->offset;
+    bool inside = x->place == IG_PLACE_SLAB || x->place == IG_PLACE_PART;
+    if (inside && moved) x->storage->data = base + x->offset;
     if (x->place == IG_PLACE_INPUT) x->storage->data = ig_tensor_data(inputs[x->index].tensor);
   }
   b->base = base;
@@ -358,6 +361,7 @@ static void interpret(ig_binding *b, const ig_node *n, ig_arena *lists) {
 
 static void execute(ig_binding *b, ig_rt_step *s, char *work, ig_arena *lists) {
   ig_ctx *c = b->plan->c;
+  if (s->joined) return;
   if (s->chain) {
     ig_chain_run(c, s->chain);
   } else if (s->layer) {

@@ -14,7 +14,7 @@ typedef struct printer {
 } printer;
 
 static const char *place_text(ig_rt_place p) {
-  static const char *const texts[] = {"slab", "input", "output"};
+  static const char *const texts[] = {"slab", "input", "output", "slab"};
   return texts[p];
 }
 
@@ -30,7 +30,7 @@ static void print_tensor(void *user, ig_tensor *t) {
   const ig_rt_buffer *x = ig_rt_find(p->b, t);
   if (!x) {
     ig_str_add(p->out, " constant");
-  } else if (x->place == IG_PLACE_SLAB) {
+  } else if (x->place == IG_PLACE_SLAB || x->place == IG_PLACE_PART) {
     ig_str_add(p->out, " slab+%zu%s", x->offset, p->results && x->takes >= 0 ? " (in place)" : "");
   } else {
     ig_str_add(p->out, " %s %zu", place_text(x->place), x->index);
@@ -52,6 +52,7 @@ static void print_step(const ig_binding *b, size_t i, ig_str *out) {
   printer p = {.b = b, .out = out};
   ig_str_add(out, "%4zu  %-12s ", i,
              s->chain                                      ? "chain"
+             : s->joined                                   ? "joined"
              : s->layer && s->layer->work != IG_WORK_LAYER ? "layout"
              : s->layer                                    ? "layer"
              : !s->op                                      ? "interpreted"

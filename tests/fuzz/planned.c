@@ -104,6 +104,22 @@ static void run_one(ig_ctx *c, const ig_plan_source *source, const ig_value *val
   ig_plan_free(plan);
 }
 
+// The same when all inputs but one are constants, such as the weights of layers.
+static void run_with_constants(ig_ctx *c, const ig_plan_source *source, const ig_value *values,
+                               const ig_value *expected, bool deterministic) {
+  ig_scope s = ig_scope_open(c);
+  bool *constant = ig_scope_array(c, source->ninputs + 1, sizeof *constant);
+  for (size_t kept = 0; constant && kept < source->ninputs && kept < 3; kept++) {
+    ig_plan_source one = *source;
+    if (source->constant[kept]) continue;
+    for (size_t i = 0; i < source->ninputs; i++) constant[i] = i != kept;
+    one.constant = constant;
+    run_one(c, &one, values, expected, deterministic, 0);
+    run_one(c, &one, values, expected, deterministic, IG_PLAN_NO_LAYERS);
+  }
+  ig_scope_close(c, s);
+}
+
 void fuzz_run_planned(ig_ctx *c, const ig_program *p, const ig_value *inputs, size_t n,
                       bool deterministic) {
   const ig_graph *g = p->graph;
@@ -128,6 +144,7 @@ void fuzz_run_planned(ig_ctx *c, const ig_program *p, const ig_value *inputs, si
   for (unsigned without = 0; ok && without < 8; without++) {
     run_one(c, &source, values, expected, deterministic, without);
   }
+  if (ok) run_with_constants(c, &source, values, expected, deterministic);
   ig_mode_pop(c, &mode);
   ig_scope_close(c, s);
 }
