@@ -204,11 +204,7 @@ bool ig_rt_make_chains(ig_binding *b) {
     if (!extend(&r, &b->steps.at[i], i)) r.first = i + 1;
   }
   if (!finish(&r)) return false;
-  size_t n = 0;
-  for (size_t i = 0; i < b->steps.n; i++) {
-    if (!b->steps.at[i].dead) b->steps.at[n++] = b->steps.at[i];
-  }
-  b->steps.n = n;
+  ig_rt_drop(b);
   return true;
 }
 

@@ -99,6 +99,10 @@ void ig_rt_each_operand(const ig_binding *b, const ig_rt_step *s, ig_rt_visit *f
     ig_chain_each_operand(s->chain, fn, user);
     return;
   }
+  if (s->layer) {
+    ig_layer_each_operand(s->layer, fn, user);
+    return;
+  }
   if (!s->op) {
     for (size_t i = 0; i < s->node->ninputs; i++) {
       size_t k = s->node->inputs[i]->index;
@@ -111,12 +115,13 @@ void ig_rt_each_operand(const ig_binding *b, const ig_rt_step *s, ig_rt_visit *f
 
 void ig_rt_each_result(const ig_rt_step *s, ig_rt_visit *fn, void *user) {
   if (s->chain) ig_chain_each_result(s->chain, fn, user);
+  if (s->layer) ig_layer_each_result(s->layer, fn, user);
   for (size_t i = 0; s->op && i < s->op->schema.nrets; i++) ig_rt_each(&s->outs[i], fn, user);
 }
 
 // ---- buffers
 
-static bool add_buffer(ig_binding *b, ig_tensor *t, ig_rt_place place, size_t index) {
+bool ig_rt_add_buffer(ig_binding *b, ig_tensor *t, ig_rt_place place, size_t index) {
   ig_ctx *c = b->plan->c;
   ig_meta m;
   ig_extent extent;
@@ -184,7 +189,7 @@ typedef struct maker {
 static void add_result(void *user, ig_tensor *t) {
   maker *m = user;
   bool good = ig_is_fake(t) && !t->quantizer && !ig_tensor_is_symbolic(t) && !ig_rt_find(m->b, t);
-  m->ok = m->ok && good && add_buffer(m->b, t, IG_PLACE_SLAB, 0);
+  m->ok = m->ok && good && ig_rt_add_buffer(m->b, t, IG_PLACE_SLAB, 0);
 }
 
 // Some of its calls cannot be prepared, and preparing one tells.
@@ -356,7 +361,7 @@ static bool bind_inputs(ig_binding *b, const ig_value *inputs) {
     if (varies) b->inputs[i].tensor = fake_of(c, inputs[i].tensor);
     if (varies && !b->inputs[i].tensor) return false;
     if (!ig_rt_keep(b, &b->inputs[i])) return false;
-    if (varies && !add_buffer(b, b->inputs[i].tensor, IG_PLACE_INPUT, i)) return false;
+    if (varies && !ig_rt_add_buffer(b, b->inputs[i].tensor, IG_PLACE_INPUT, i)) return false;
   }
   return true;
 }
