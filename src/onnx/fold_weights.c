@@ -51,6 +51,11 @@ bool ig_onnx_is_constant(const ig_onnx *x, const char *name) {
   return k && !k->weight;
 }
 
+const ig_tensor *ig_onnx_known_value(const ig_onnx *x, const char *name) {
+  const known *k = find(x, name);
+  return k ? k->t : NULL;
+}
+
 void ig_onnx_know_constant(ig_onnx *x, const char *name) {
   if (!applies(x) || !x->tensors.n) return;
   const struct ig_onnx_tensor *c = &x->tensors.at[x->tensors.n - 1];

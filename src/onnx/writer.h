@@ -74,7 +74,7 @@ typedef struct ig_onnx {
   ig_map aliases;                         // value -> the value that it is a copy of
   ig_map known;                           // name -> weight or constant (fold_weights.c)
   struct ig_onnx_known *all_known;
-  ig_map vague;               // value -> axes of unknown size, bit 0 the last
+  ig_map inferred;            // value -> ig_onnx_inferred (sizes.h)
   size_t nfolded;             // nodes that were evaluated
   size_t nvalues;             // of the model before that, 0: not known yet
   const ig_map *renames;      // value -> the name that it has instead; NULL: none
