@@ -8,6 +8,10 @@
 
 // A node is emitted: who reads its inputs and who makes its outputs is noted. Returns its name.
 const char *ig_onnx_convention_node(ig_onnx *x, const ig_onnx_node *n, const char *out);
+// The constants of a node that are its attributes at the opset of the file are not counted.
+void ig_onnx_skip_attributes(ig_onnx *x, const ig_onnx_node *n);
+// A call is written: values that PyTorch's exporter has beyond those of its nodes are counted.
+void ig_onnx_count_call(ig_onnx *x, const ig_node *n);
 bool ig_onnx_is_read(const ig_onnx *x, const char *name);
 // The name that the caller gave to an axis of an input or output; NULL: none.
 const char *ig_onnx_axis_name(const ig_onnx *x, const char *value, int axis);

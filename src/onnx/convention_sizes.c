@@ -98,7 +98,8 @@ void ig_onnx_note_sizes(ig_onnx *x, const ig_onnx_node *n, const char *out) {
       f.sizes.at[f.split_axis] =
           (ig_onnx_extent){piece ? IG_ONNX_NUMBER : IG_ONNX_UNKNOWN, piece, NULL};
     }
-    if (name) keep_fact(x, name, &f.sizes, f.has_content ? &f.content : NULL, f.whole);
+    const ig_onnx_extents *sizes = i && f.has_last ? &f.last : &f.sizes;
+    if (name) keep_fact(x, name, sizes, f.has_content ? &f.content : NULL, f.whole);
   }
 }
 

@@ -202,6 +202,7 @@ bool ig_onnx_fold_node(ig_onnx *x, const ig_onnx_node *n, const char *out) {
   ig_scope_close(c, s);
   ig_mode_pop(c, &mode);
   if (done) drop_constants(x, n);
+  if (done) ig_onnx_skip_attributes(x, n);
   if (done) x->nmade++;
   return done;
 }

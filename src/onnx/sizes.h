@@ -31,13 +31,15 @@ typedef struct ig_onnx_inference {
   ig_onnx *x;
   const ig_onnx_node *n;
   const ig_onnx_extents *in;  // the sizes of the first operand
-  ig_onnx_extents sizes;      // found: those of every result
+  ig_onnx_extents sizes;      // found: those of the results
   ig_onnx_extents content;
   bool has_content;
   bool whole;
   size_t split_axis;           // of the results of a Split, whose sizes along it follow
   int64_t pieces[IG_MAX_DIM];  // 0: not known
   bool is_split;
+  ig_onnx_extents last;  // of the results after the first one, if they differ
+  bool has_last;
 } ig_onnx_inference;
 
 // What is known of a value, with the memory of the writer; NULL: nothing.

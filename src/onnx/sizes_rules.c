@@ -115,11 +115,13 @@ static bool like_first_only(ig_onnx_inference *f) {
   return true;
 }
 
-// An axis of operands that are broadcast. plain: as the standard says, by which a number other than
-// 1 decides; the exporter's own rule for pairs does not know the size then.
+// An axis of operands that are broadcast. plain: as the standard says, by which 1 gives way and a
+// number decides; the exporter's own rule for pairs knows only numbers and equal names.
 static ig_onnx_extent spread(ig_onnx_extent a, ig_onnx_extent b, bool plain) {
-  if (is_one(a)) return b;
-  if (is_one(b) || same(a, b)) return a;
+  if (same(a, b)) return a;
+  bool both = is_number(a) && is_number(b);
+  if ((plain || both) && is_one(a)) return b;
+  if ((plain || both) && is_one(b)) return a;
   if (plain && is_number(a)) return a;
   return plain && is_number(b) ? b : unknown;
 }
@@ -129,9 +131,12 @@ static bool spread_sizes(ig_onnx_extents *to, const ig_onnx_extents *from, size_
   size_t n = to->n > from->n ? to->n : from->n;
   ig_onnx_extents out = {.n = n};
   for (size_t i = tail; i < n; i++) {
-    ig_onnx_extent a = i < to->n ? to->at[to->n - 1 - i] : number(1);
-    ig_onnx_extent b = i < from->n ? from->at[from->n - 1 - i] : number(1);
-    out.at[n - 1 - i] = spread(a, b, plain);
+    ig_onnx_extent *at = &out.at[n - 1 - i];
+    if (i >= to->n || i >= from->n) {
+      *at = i < to->n ? to->at[to->n - 1 - i] : from->at[from->n - 1 - i];
+    } else {
+      *at = spread(to->at[to->n - 1 - i], from->at[from->n - 1 - i], plain);
+    }
   }
   to->n = n;
   memcpy(to->at, out.at, n * sizeof *out.at);
@@ -287,8 +292,17 @@ static int64_t taken(const ig_onnx_extents *from, const ig_onnx_extents *to,
                      const ig_onnx_extents *by, size_t i, int64_t n) {
   if (i >= from->n || i >= to->n) return -1;
   int64_t step = i < by->n ? by->at[i].n : 1;
-  if (step <= 0) return -1;
-  int64_t length = clamped(to->at[i].n, n) - clamped(from->at[i].n, n);
+  if (step == 0 || step == INT64_MIN) return -1;
+  int64_t first = from->at[i].n;
+  int64_t last = to->at[i].n;
+  int64_t length = clamped(last, n) - clamped(first, n);
+  if (step < 0) {  // from `first` down to the element after `last`
+    first = first < 0 ? first + n : first;
+    first = first >= n ? n - 1 : first;
+    last = last < -n ? -1 : last < 0 ? last + n : last;
+    length = first - last;
+    step = -step;
+  }
   return length <= 0 ? 0 : (length - 1) / step + 1;
 }
 
@@ -521,6 +535,20 @@ static bool gather_elements(ig_onnx_inference *f) {
   return index != NULL;
 }
 
+// [length, batch, features] -> [length, directions, batch, hidden], [directions, batch, hidden]
+static bool recurrent(ig_onnx_inference *f) {
+  const ig_onnx_inferred *w = operand(f, 1);
+  int64_t hidden = int_attr(f, "hidden_size", 0);
+  if (!w || w->sizes->n != 3 || f->in->n != 3 || !hidden) return false;
+  ig_onnx_extent all[] = {f->in->at[0], w->sizes->at[0], f->in->at[1], number(hidden)};
+  f->sizes.n = 4;
+  memcpy(f->sizes.at, all, sizeof all);
+  f->last.n = 3;
+  memcpy(f->last.at, all + 1, sizeof all - sizeof *all);
+  f->has_last = true;
+  return true;
+}
+
 // A size that is enlarged by a known factor.
 static ig_onnx_extent scaled(ig_onnx_extent d, const ig_tensor *scales, size_t i) {
   bool known = scales && scales->dtype == IG_F32 && (size_t)ig_tensor_numel(scales) > i;
@@ -568,10 +596,12 @@ static const struct {
     {"Floor", like_first_only},
     {"Gather", gather},
     {"GatherElements", gather_elements},
+    {"GRU", recurrent},
     {"Gemm", gemm},
     {"Greater", pair},
     {"GreaterOrEqual", pair},
     {"Identity", like_first},
+    {"LSTM", recurrent},
     {"LayerNormalization", like_first_only},
     {"LeakyRelu", like_first_only},
     {"Less", pair},
@@ -589,6 +619,7 @@ static const struct {
     {"OneHot", one_hot},
     {"Or", pair},
     {"Pow", pair},
+    {"RNN", recurrent},
     {"RandomNormalLike", like_first_only},
     {"RandomUniformLike", like_first_only},
     {"Range", range},
