@@ -116,12 +116,21 @@ static const struct {
   int since;
   size_t values;
 } dropped[] = {
-    {"aten.arange.default", 11, 1},          {"aten.arange.start", 11, 3},
-    {"aten.arange.start_step", 11, 3},       {"aten.clamp_max.default", 11, 2},
-    {"aten.clamp_min.default", 11, 2},       {"aten.masked_select.default", 11, 2},
-    {"aten.repeat.default", 0, 3},           {"aten.topk.default", 10, 2},
-    {"aten.upsample_bilinear2d.vec", 11, 3}, {"aten.upsample_linear1d.vec", 11, 3},
-    {"aten.upsample_nearest1d.vec", 11, 3},  {"aten.upsample_nearest2d.vec", 11, 3},
+    {"aten.arange.default", 11, 1},
+    {"aten.arange.start", 11, 3},
+    {"aten.arange.start_step", 11, 3},
+    {"aten.clamp_max.default", 11, 2},
+    {"aten.clamp_min.default", 11, 2},
+    {"aten.masked_select.default", 11, 2},
+    {"aten.repeat.default", 0, 3},
+    {"aten.sort.default", 10, 2},
+    {"aten.sort.stable", 10, 2},
+    {"aten.topk.default", 10, 2},
+    {"aten.upsample_bicubic2d.vec", 11, 3},
+    {"aten.upsample_bilinear2d.vec", 11, 3},
+    {"aten.upsample_linear1d.vec", 11, 3},
+    {"aten.upsample_nearest1d.vec", 11, 3},
+    {"aten.upsample_nearest2d.vec", 11, 3},
     {"aten.upsample_nearest3d.vec", 11, 3},
 };
 

@@ -104,7 +104,14 @@ static ig_tensor *transpose(ig_ctx *c, const args *a) {
 }
 
 static ig_tensor *unsqueeze(ig_ctx *c, const args *a) {
-  return is_lone(a, 1) ? ig_unsqueeze(c, a->in[0], ig_const(number(a, 1, 0))) : NULL;
+  ig_tensor *t = a->in[1] && a->in[1]->dtype == IG_I64 ? a->in[0] : NULL;
+  int64_t n = t ? ig_tensor_numel(a->in[1]) : 0;
+  for (int64_t i = 0; i < n; i++) {  // in rising order, or one that counts from the end
+    int64_t axis = number(a, 1, (size_t)i);
+    if (n > 1 && (axis < 0 || (i && axis <= number(a, 1, (size_t)i - 1)))) return NULL;
+    t = ig_unsqueeze(c, t, ig_const(axis));
+  }
+  return t;
 }
 
 static ig_tensor *squeeze(ig_ctx *c, const args *a) {

@@ -4,6 +4,7 @@
 // known afterwards; vectors of sizes are followed from Shape to Reshape.
 #include <string.h>
 
+#include "ingot/aten.h"
 #include "onnx/sizes.h"
 
 static const ig_onnx_extent unknown = {.kind = IG_ONNX_UNKNOWN};
@@ -488,7 +489,12 @@ static bool top_k(ig_onnx_inference *f) {
   ig_onnx_extents k;
   size_t axis = 0;
   if (!axis_in(int_attr(f, "axis", -1), f->in->n, &axis)) return false;
-  if (!numbers(f, 1, NULL, &k) || k.n != 1) return all_unknown(f, f->in->n);
+  // To sort, the exporter reads the number from the sizes.
+  const ig_node *n = f->x->node;
+  bool read = n && n->op && (n->op->number == IG_ID_SORT || n->op->number == IG_ID_SORT_STABLE);
+  bool known = numbers(f, 1, NULL, &k) && k.n == 1 && (!read || all_numbers(f->in));
+  if (!known && f->x->least >= 10) return all_unknown(f, f->in->n);
+  if (!known) return false;
   copy_sizes(f, f->in);
   f->sizes.at[axis] = k.at[0];
   return true;
@@ -580,6 +586,7 @@ static const struct {
     {"And", pair},
     {"ArgMax", arg_extreme},
     {"ArgMin", arg_extreme},
+    {"BatchNormalization", like_first_only},
     {"Cast", like_first},
     {"Ceil", like_first_only},
     {"Clip", like_first_only},
@@ -594,9 +601,9 @@ static const struct {
     {"EyeLike", like_first_only},
     {"Flatten", flatten},
     {"Floor", like_first_only},
+    {"GRU", recurrent},
     {"Gather", gather},
     {"GatherElements", gather_elements},
-    {"GRU", recurrent},
     {"Gemm", gemm},
     {"Greater", pair},
     {"GreaterOrEqual", pair},
