@@ -119,6 +119,7 @@ static const struct {
     {"aten.arange.default", 11, 1},
     {"aten.arange.start", 11, 3},
     {"aten.arange.start_step", 11, 3},
+    {"aten.clamp.default", 11, 2},
     {"aten.clamp_max.default", 11, 2},
     {"aten.clamp_min.default", 11, 2},
     {"aten.masked_select.default", 11, 2},

@@ -19,6 +19,8 @@ static void clip(ig_onnx *x, const ig_onnx_call *call) {
   ig_dtype d = ig_onnx_compute_type(x, "Clip", call->val->dtype);
   const char *low = ig_onnx_operand(x, &call->args[1], d);
   const char *high = ig_onnx_operand(x, &call->args[2], d);
+  if (x->least < 12 && !ig_dtype_is_float(d)) ig_onnx_count_values(x, 2);   // casts around it
+  if (x->least >= 11 && (!low[0] || !high[0])) ig_onnx_count_values(x, 1);  // None is a value
   ig_onnx_node node = {.op_type = "Clip", .in = {self_as(x, call, d), low, high[0] ? high : NULL}};
   (void)ig_onnx_emit_as(x, call, &node, d);
 }
