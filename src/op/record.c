@@ -129,7 +129,7 @@ bool ig_record_value(ig_ctx *c, const ig_value *in, ig_value *out) {
     case IG_KIND_TENSOR: {
       const ig_tensor *fake = ig_record_fake(c, in->tensor);
       if (fake) *out = ig_of_node(fake->node);
-      return fake != NULL;
+      return fake && (!fake->node->late || ig_record_know_late(c, fake->node));
     }
     case IG_KIND_INT:
     case IG_KIND_FLOAT:
@@ -323,6 +323,7 @@ static ig_node *push_placeholder(ig_ctx *c, const ig_placeholder *p, const ig_va
   ig_node proto = {.kind = IG_NODE_PLACEHOLDER,
                    .role = p->role,
                    .persistent = p->persistent,
+                   .late = p->late,
                    .path = ig_graph_keep_text(c, g, p->path),
                    .constant = p->value,
                    .val = *val};

@@ -327,7 +327,23 @@ static bool know_sizes(ig_ctx *c, ig_node *n) {
   return c->status == IG_OK;
 }
 
+// From now on sizes of results that are sizes of a tangent, too, are read off the tangent: the
+// backward graph has that anyway.
+bool ig_record_know_late(ig_ctx *c, ig_node *n) {
+  const ig_tensor *t = n->val.tensor;
+  for (int d = 0; d < t->ndim; d++) {
+    const ig_expr *e = ig_sizes(t)[d].expr;
+    ig_table_slot *slot = e ? ig_table_put(&c->mode->capture->sizes, e) : NULL;
+    if (e && !slot) return no_memory(c);
+    if (!slot || (slot->value && ig_node_is_placeholder(slot->value))) continue;
+    slot->value = n;
+    slot->number = d;
+  }
+  return true;
+}
+
 bool ig_record_know(ig_ctx *c, ig_node *n) {
+  if (n->late) return true;
   if (n->val.kind == IG_KIND_TENSOR) return know_sizes(c, n);
   const ig_expr *e = ig_value_expr(&n->val);
   const ig_origin *origin = e ? origin_of(c, &n->val) : NULL;
