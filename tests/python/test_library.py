@@ -6,7 +6,6 @@ import typing
 
 import pytest
 
-import ingot
 import ingot as torch
 from ingot import Tensor
 from ingot.library import Library, _scoped_library
@@ -261,8 +260,8 @@ def test_opcheck_compares_metadata():
 
 
 def test_older_interface():
-    import ingot._custom_op.impl
     import ingot._custom_ops as custom_ops
+    from ingot._custom_op import impl as custom_op
 
     @custom_ops.custom_op("libtest3::times")
     def times(x: Tensor, by: int) -> Tensor: ...
@@ -289,7 +288,7 @@ def test_older_interface():
     with pytest.raises(ValueError, match="Could not find the operator libtest3::nothere"):
         custom_ops.impl("libtest3::nothere")(abs)
     with pytest.raises(ValueError, match="expected `func` to have name 'q' but got '<lambda>'"):
-        ingot._custom_op.impl.custom_op("libtest3::q")(lambda x: x)
+        custom_op.custom_op("libtest3::q")(lambda x: x)
 
 
 @torch.library.custom_op("libtest2::scale", mutates_args=())
