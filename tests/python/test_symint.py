@@ -198,3 +198,8 @@ def test_numbers_of_nodes_keep_their_environment():
     value = size.meta["val"]
     del ep, size
     assert str(value + 1) == "2*s0 + 1"
+
+
+def test_hints_of_shifts(env):
+    assert (symbol(env) << 1).node.hint == 14
+    assert (symbol(env) >> 1).node.hint == 3
