@@ -476,10 +476,11 @@ class Tracer(TracerBase):
                     f"traced_func_name={self.traced_func_name} doesn't exist in {type(root).__name__}"
                 )
             fn = getattr(type(root), self.traced_func_name)
+            if isinstance(root, GraphModule) and self.traced_func_name == "forward":
+                fn = root._compiled()
             own = vars(root).get(self.traced_func_name)  # a method that this object alone has
             if own is not None:
                 is_module, fn = False, own
-            self.scope = Scope("", type(root))
         else:
             self.root, fn = nn.Module(), root
         self.graph = Graph(tracer_cls=getattr(self, "__class__", None))
