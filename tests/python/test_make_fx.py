@@ -57,7 +57,7 @@ def test_modules_and_writes():
 
 
 def test_errors():
-    with pytest.raises(AssertionError, match="tracing_mode"):
+    with pytest.raises(AssertionError):
         make_fx(f, tracing_mode="other")
     with pytest.raises(TypeError, match="expected tensors"):
         make_fx(lambda x: x)(object())

@@ -360,7 +360,7 @@ class ExportedProgram:
             self._state = self._program.state_dict
             made: dict[int, nn.Parameter] = {}  # a weight of several names is one
             for spec in self.graph_signature.input_specs:
-                if spec.kind is InputKind.PARAMETER and not isinstance(self._state[spec.target], nn.Parameter):
+                if spec.kind is InputKind.PARAMETER and not isinstance(self._state.get(spec.target, spec), nn.Parameter):
                     value = self._state[spec.target]
                     made.setdefault(id(value), nn.Parameter(value, value.requires_grad))
             for name, value in list(self._state.items()):

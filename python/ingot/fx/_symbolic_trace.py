@@ -377,8 +377,7 @@ class Tracer(TracerBase):
         holder = self.create_proxy("placeholder", f"{name}_{position}", default, {})
         if isinstance(value, PHBase):
             for key, attribute in vars(value).items():
-                if key != "ph_key":
-                    setattr(holder.node, key, attribute)
+                setattr(holder.node, key, attribute)
             return holder
         message = f"{name} has been specialized to have value {value} but got another value"
         if value is None:

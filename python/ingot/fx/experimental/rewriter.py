@@ -14,6 +14,7 @@ from typing import Any
 import ingot
 from ingot import nn
 from ingot.fx._symbolic_trace import Tracer
+from ingot.fx.annotate import annotate
 from ingot.fx.graph import Graph
 
 __all__ = ["AST_Rewriter", "RewritingTracer", "normalize_source_lines"]
@@ -41,11 +42,12 @@ class AST_Rewriter(ast.NodeTransformer):  # noqa: N801 (PyTorch's name)
         changed = ast.unparse(tree)
         linecache.cache[file] = (len(changed), None, changed.splitlines(keepends=True), file)
         space = copy.copy(fn.__globals__)
-        space["torch"] = ingot
+        more = {"annotate": annotate} | fn.__globals__ | {"torch": ingot}
+        space.update(more)
         known = set(space)
         exec(compile(changed, file, "exec", dont_inherit=True), space)  # the user's own function
         (made,) = (value for name, value in space.items() if name not in known or name == fn.__name__)
-        rewritten = FunctionType(made.__code__, {**fn.__globals__, "torch": ingot}, fn.__name__, fn.__defaults__,
+        rewritten = FunctionType(made.__code__, more, fn.__name__, fn.__defaults__,
                                  fn.__closure__ if made.__code__.co_freevars else None)  # fmt: skip
         rewritten.__kwdefaults__ = fn.__kwdefaults__
         return functools.update_wrapper(rewritten, fn, updated=("__dict__",))
@@ -60,8 +62,7 @@ class AST_Rewriter(ast.NodeTransformer):  # noqa: N801 (PyTorch's name)
         """x: T = value becomes x = annotate(value, T), so that the type is recorded."""
         if node.value is None:
             return node
-        callee = ast.parse("torch.fx.annotate.annotate", mode="eval").body
-        call = ast.Call(func=callee, args=[node.value, node.annotation], keywords=[])
+        call = ast.Call(func=ast.Name(id="annotate", ctx=ast.Load()), args=[node.value, node.annotation], keywords=[])
         return ast.copy_location(ast.Assign(targets=[node.target], value=call), node)
 
 
