@@ -19,7 +19,7 @@ from ingot._modes import no_grad
 
 __all__ = [
     "CustomOpDef", "Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "impl", "impl_abstract",
-    "infer_schema", "register_autograd", "register_fake", "register_kernel",
+    "infer_schema", "opcheck", "register_autograd", "register_fake", "register_kernel", "register_vmap",
 ]  # fmt: skip
 
 _KINDS = {
@@ -33,14 +33,24 @@ def fallthrough_kernel() -> None:
     raise NotImplementedError("fallthrough_kernel() should never be called.")
 
 
+def _parse_namespace(qualname: str) -> tuple[str, str]:
+    parts = qualname.split("::")
+    if len(parts) != 2:
+        raise ValueError(
+            f'Expected `qualname` to be of the form "namespace::name", but got {qualname}. The qualname passed to the '
+            "torch.library APIs must consist of a namespace and a name, e.g. aten::sin"
+        )
+    return parts[0], parts[1]
+
+
 def _overload(name: str) -> Any:
     """The OpOverload called "ns::name" or "ns::name.overload"; RuntimeError: it is not defined."""
-    namespace, _, rest = name.partition("::")
+    namespace, rest = _parse_namespace(name)
     base, _, overload = rest.partition(".")
     packet = _C._packet(namespace, base)
     found = getattr(packet, overload or "default", None) if packet is not None else None
     if not isinstance(found, _C.OpOverload):
-        raise RuntimeError(f"Could not find schema for {name}: no operator of that name is defined")
+        raise RuntimeError(f"operator {name} does not exist")
     return found
 
 
@@ -63,6 +73,7 @@ class Library:
     """Operators of one namespace: DEF makes the namespace, FRAGMENT adds to it, IMPL only implements."""
 
     _definers: typing.ClassVar[set[str]] = set()
+    _implemented: typing.ClassVar[set[tuple[str, str]]] = set()  # (operator, dispatch key), as long as it stands
 
     def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
         if kind not in ("IMPL", "DEF", "FRAGMENT"):
@@ -73,13 +84,17 @@ class Library:
             if ns in Library._definers:
                 raise RuntimeError(
                     f"Only a single TORCH_LIBRARY can be used to register the namespace {ns}; please put all of your "
-                    "definitions in a single TORCH_LIBRARY block, or use the kind FRAGMENT"
+                    "definitions in a single TORCH_LIBRARY block.  If you were trying to specify implementations, "
+                    "consider using TORCH_LIBRARY_IMPL (which can be duplicated).  If you really intended to define "
+                    "operators for a single namespace in a distributed way, you can use TORCH_LIBRARY_FRAGMENT to "
+                    "explicitly indicate this."
                 )
             Library._definers.add(ns)
         self.ns = ns
         self.kind = kind
         self.dispatch_key = dispatch_key
         self._defined: list[Any] = []
+        self._places: list[tuple[str, str]] = []
 
     def __repr__(self) -> str:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
@@ -89,7 +104,11 @@ class Library:
         if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
             raise RuntimeError(f"Invalid alias_analysis type {alias_analysis}")
         if self.kind == "IMPL":
-            raise RuntimeError(f"{self}: an operator is defined by a library of kind DEF or FRAGMENT")
+            name = schema.partition("(")[0]
+            raise RuntimeError(
+                f'def("{name}"): Cannot define an operator inside of a TORCH_LIBRARY_IMPL block.  All def()s should be '
+                "placed in the (unique) TORCH_LIBRARY block for their namespace."
+            )
         tags = (tags,) if not isinstance(tags, (tuple, list)) else tags
         text = schema if "::" in schema.split("(")[0] else f"{self.ns}::{schema}"
         if text.split("::")[0] != self.ns:
@@ -113,7 +132,17 @@ class Library:
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
         run = (lambda *args, **kwargs: fn(None, *args, **kwargs)) if with_keyset else fn
-        _implement(self._find(op_name), dispatch_key or self.dispatch_key, fn if fn is fallthrough_kernel else run)
+        overload, key = self._find(op_name), dispatch_key or self.dispatch_key
+        place = (overload.name(), key)
+        if place in Library._implemented:
+            raise RuntimeError(
+                "This is not allowed since there's already a kernel registered from python overriding "
+                f"{overload.name().partition('::')[2].removesuffix('.default')}'s behavior for {key} dispatch key and "
+                f"{self.ns} namespace."
+            )
+        _implement(overload, key, fn if fn is fallthrough_kernel else run)
+        Library._implemented.add(place)
+        self._places.append(place)
 
     def _register_fake(self, op_name: Any, fn: Callable, _stacklevel: int = 1) -> None:
         _C.library_impl(self._find(op_name), "fake", fn)
@@ -123,6 +152,8 @@ class Library:
         for overload in self._defined:
             _C.library_undefine(overload)
         self._defined.clear()
+        Library._implemented.difference_update(self._places)
+        self._places.clear()
         if self.kind == "DEF":
             Library._definers.discard(self.ns)
 
@@ -148,11 +179,7 @@ def define(qualname: Any, schema: str, *args: Any, lib: Library | None = None, t
         return wrap
     if not isinstance(qualname, str):
         raise ValueError(f"define(qualname, schema): expected qualname to be instance of str, got {type(qualname)}")
-    if qualname.count("::") != 1:
-        raise ValueError(
-            f"Expected `name` to be of the form `namespace::name`, but got {qualname}. The qualified torch op name "
-            "consists of a namespace and an operator name."
-        )
+    _parse_namespace(qualname)
     if not re.match(r"\s*\(.*\)\s*->", schema, re.S):
         raise ValueError(
             f"define(qualname, schema, ...): expected schema to look like e.g. \"(Tensor x) -> Tensor\" but got "
@@ -167,7 +194,8 @@ def define(qualname: Any, schema: str, *args: Any, lib: Library | None = None, t
 
 
 def impl(qualname: Any, types: Any, func: Any = None, *, lib: Library | None = None) -> Any:
-    """impl("lib::name", "cpu", fn), or as a decorator; or impl(library, name, dispatch_key="") as a decorator."""
+    """impl("lib::name", "cpu", fn), or as a decorator; or impl(library, name, dispatch_key="") as a decorator. Types
+    are devices, or dispatch keys."""
     if isinstance(qualname, Library):
         key = func or ""
 
@@ -203,10 +231,23 @@ def register_fake(
         raise ValueError(f"register_fake({op}): got unexpected type for op: {type(op)}")
 
     def wrap(fn: Callable) -> Callable:
-        _C.library_impl(op if isinstance(op, _C.OpOverload) else _overload(op), "fake", fn)
+        overload = op if isinstance(op, _C.OpOverload) else _overload(op)
+        before = _fakes.get(overload.name())
+        if before is not None and before[0] is overload and not allow_override:
+            raise RuntimeError(
+                f"register_fake(...): the operator {overload.name().removesuffix('.default')} already has an fake impl "
+                f"registered at {before[1]}."
+            )
+        _C.library_impl(overload, "fake", fn)
+        code = getattr(inspect.unwrap(fn), "__code__", None) if callable(fn) else None
+        _fakes[overload.name()] = (overload, f"{code.co_filename}:{code.co_firstlineno}" if code else "an unknown place")
         return fn
 
     return wrap if func is None else wrap(func)
+
+
+# By name of the operator: the operator itself, since one of the same name may be defined later, and the place in a file.
+_fakes: dict[str, tuple[Any, str]] = {}
 
 
 def impl_abstract(qualname: str, func: Any = None, *, lib: Library | None = None, _stacklevel: int = 1) -> Any:
@@ -277,26 +318,79 @@ def _schema_type(t: Any) -> str | None:
     return None
 
 
-def _default_text(value: Any) -> str:
+_Number = typing.Union[int, float, bool]  # noqa: UP007 (as PyTorch prints it)
+
+
+def _parameter_types() -> dict[Any, str]:
+    """The types that parameters may have, in the order in which messages list them."""
+    found: dict[Any, str] = {}
+    for t, text, listed, optional_in_lists, optional_lists in (
+        (Tensor, "Tensor", True, True, False), (int, "SymInt", True, False, True), (float, "float", True, False, True),
+        (bool, "bool", True, False, True), (str, "str", False, False, False), (_Number, "Scalar", True, False, False),
+        (ingot.dtype, "ScalarType", False, False, False), (ingot.device, "Device", False, False, False),
+    ):  # fmt: skip
+        many = (typing.Sequence, typing.List) if listed else ()  # noqa: UP006
+        found[t] = text
+        found[typing.Optional[t]] = f"{text}?"
+        found |= {kind[t]: f"{text}[]" for kind in many}
+        if optional_in_lists:
+            found |= {kind[typing.Optional[t]]: f"{text}?[]" for kind in many}
+        if optional_lists:
+            found |= {typing.Optional[kind[t]]: f"{text}[]?" for kind in many}
+    return found
+
+
+def _return_types() -> dict[Any, str]:
+    return {
+        Tensor: "Tensor", typing.List[Tensor]: "Tensor[]", int: "SymInt", float: "float", bool: "bool",  # noqa: UP006
+        _Number: "Scalar",
+    }  # fmt: skip
+
+
+def _default_text(name: str, value: Any, error: Callable) -> str:
     if value is None or isinstance(value, (bool, int, float)):
         return str(value)
     if isinstance(value, str):
         return f'"{value}"'
-    return re.sub(r"^torch\.", "", str(value))
+    if isinstance(value, ingot.dtype):
+        return re.sub(r"^torch\.", "", str(value))
+    if isinstance(value, ingot.device):
+        return f'"{value}"'
+    error(
+        f"Parameter {name} has an unsupported default value type {type(value)}. Please file an issue on GitHub so we "
+        "can prioritize this."
+    )
+    return ""
 
 
 def _returns_text(t: Any, error: Callable) -> str:
     if t is None or t is types.NoneType:
         return "()"
-    if typing.get_origin(t) is tuple:
-        parts = [_schema_type(a) for a in typing.get_args(t)]
-        if None in parts:
-            error(f"Return has unsupported type {t}.")
-        return "(" + ", ".join(typing.cast(list, parts)) + ")"
-    text = _schema_type(t)
-    if text is None:
-        error(f"Return has unsupported type {t}.")
-    return typing.cast(str, text)
+    texts = [_schema_type(a) for a in typing.get_args(t)] if typing.get_origin(t) is tuple else [_schema_type(t)]
+    allowed = set(_return_types().values())
+    if any(text not in allowed for text in texts) or typing.get_origin(t) not in (None, list, tuple, typing.Union):
+        error(f"Return has unsupported type {t}. The valid types are: {_return_types()}.")
+    return f"({', '.join(typing.cast(list, texts))})" if typing.get_origin(t) is tuple else typing.cast(str, texts[0])
+
+
+def _refuse_type(name: str, t: Any, error: Callable) -> None:
+    """No schema has such a parameter; of a tuple of one kind, the list of it is suggested."""
+    if typing.get_origin(t) is not tuple:
+        error(f"Parameter {name} has unsupported type {t}. The valid types are: {_parameter_types().keys()}.")
+    kinds = set(typing.get_args(t))
+    instead = f"For example, typing.List[{next(iter(kinds)).__name__}]." if len(kinds) == 1 else ""
+    error(
+        f"Parameter {name} has unsupported type {t}. We do not support Tuple inputs in schema. As a workaround, please "
+        f"try to use List instead. {instead}\n\nThe valid types are: {_parameter_types().keys()}."
+    )
+
+
+def _hints(fn: Callable, error: Callable) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(fn)
+    except NameError as unknown:
+        error(f"Unsupported type annotation {unknown.name}. It is not a type.")
+        raise
 
 
 def infer_schema(
@@ -304,10 +398,11 @@ def infer_schema(
 ) -> str:
     """The schema of a function by its annotations: "(Tensor x, float s) -> Tensor"."""
     signature = inspect.signature(prototype_function)
-    hints = typing.get_type_hints(prototype_function)
 
     def error(what: str) -> typing.NoReturn:
         raise ValueError(f"infer_schema(func): {what} Got func with signature {signature})")
+
+    hints = _hints(prototype_function, error)
 
     parts: list[str] = []
     seen_keyword = False
@@ -322,15 +417,18 @@ def infer_schema(
             error(f"Parameter {name} must have a type annotation.")
         text = _schema_type(hints[name])
         if text is None:
-            error(f"Parameter {name} has unsupported type {hints[name]}.")
+            _refuse_type(name, hints[name], error)
         if text.startswith("Tensor") and (unknown or name in mutates_args):
             text = text.replace("Tensor", f"Tensor(a{i}!)", 1)
         elif not unknown and name in mutates_args:
             error(f"Parameter {name} is in mutable_args but only Tensors or collections of Tensors can be mutated")
-        parts.append(f"{text} {name}" + ("" if p.default is p.empty else f"={_default_text(p.default)}"))
+        parts.append(f"{text} {name}" + ("" if p.default is p.empty else f"={_default_text(name, p.default, error)}"))
     extra = set() if unknown else set(mutates_args) - set(signature.parameters)
     if extra:
-        error(f"{sorted(extra)} in mutates_args were not found in the param names of the function.")
+        error(
+            f"{extra} in mutates_args were not found in the custom op's signature. mutates_args should contain the "
+            "names of all args that the custom op mutates, or just the string 'unknown' if you don't know."
+        )
     if "return" not in hints and signature.return_annotation is not None:
         error("No return type annotation was provided. Please add one.")
     return f"{op_name or ''}({', '.join(parts)}) -> {_returns_text(hints.get('return'), error)}"
@@ -432,11 +530,20 @@ def register_autograd(
         op.register_autograd(backward, setup_context=setup_context)
         return
     overload = op if isinstance(op, _C.OpOverload) else _overload(op)
+    _register_formula(op, overload, backward, setup_context)
+
+
+def _register_formula(shown: Any, overload: Any, backward: Callable, setup_context: Callable | None) -> None:
     schema = overload._schema
     if any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments):
         raise RuntimeError(
-            f"Cannot register autograd formula for non-functional operator {overload} with schema {schema}. Please "
+            f"Cannot register autograd formula for non-functional operator {shown} with schema {schema}. Please "
             "create a functional operator and register an autograd formula for that."
+        )
+    if any(a.kwarg_only and str(a.type) in ("Tensor", "Optional[Tensor]", "List[Tensor]") for a in schema.arguments):
+        text = str(schema).partition("::")[2]
+        raise NotImplementedError(
+            f"custom_op with kwarg-only Tensor args. Please make your tensors not kwarg-only. Got: {text}"
         )
     _C.library_impl(overload, "autograd", _AutogradRule(overload, backward, setup_context))
 
@@ -570,7 +677,7 @@ class CustomOpDef:
 
     def register_autograd(self, backward: Callable, /, *, setup_context: Callable | None = None) -> None:
         """See torch.library.register_autograd."""
-        register_autograd(self._opoverload, backward, setup_context=setup_context)
+        _register_formula(self, self._opoverload, backward, setup_context)
 
 
 def custom_op(
@@ -590,6 +697,13 @@ def custom_op(
         if not short or "::" in short:
             raise ValueError(f"Expected `name` to be of the form `namespace::name`, but got {name}.")
         text = infer_schema(f, mutates_args=mutates_args) if schema is None else schema
+        written = set(re.findall(r"!\)(?:\[\])?\??(?:\[\])? (\w+)", text))
+        if schema is not None and mutates_args != "unknown" and written != set(mutates_args):
+            raise ValueError(
+                f"Attempted to create a custom op with `mutates_args={mutates_args}` and `schema={schema}. The schema "
+                f"suggests that the op mutates {written}which is different from what was provided to us in "
+                "`mutates_args`. Please make these consistent."
+            )
         op = CustomOpDef(namespace, short, text, f, tags or ())
         op.register_kernel(device_types, f)
         if schema is None and text.endswith("-> ()"):
@@ -653,6 +767,11 @@ def opcheck(
     its kernel gives, that captured programs compute the same. By check: "SUCCESS", or the error."""
     from ingot import _opcheck
 
+    if not isinstance(op, (CustomOpDef, _C.OpOverload, _C.OpOverloadPacket)):
+        raise ValueError(
+            "opcheck(op, ...): op must be instance of torch._ops.OpOverload, e.g. torch.ops.aten.sin.default, got "
+            f"{type(op)}"
+        )
     overload = _overload_of(op)
     chosen = [test_utils] if isinstance(test_utils, str) else list(test_utils)
     unknown = [name for name in chosen if name not in _CHECKS]
