@@ -101,7 +101,8 @@ void ig_print_value(const ig_printer *p, const ig_value *v) {
   ig_str *s = p->s;
   switch (v->kind) {
     case IG_KIND_NODE:
-      ig_str_add(s, "%s%s", p->form == IG_TEXT_LIST && !p->plain ? "%" : "", ig_print_name(p, v->node));
+      ig_str_add(s, "%s%s", p->form == IG_TEXT_LIST && !p->plain ? "%" : "",
+                 ig_print_name(p, v->node));
       break;
     case IG_KIND_INT:
       ig_str_int(s, v->i);

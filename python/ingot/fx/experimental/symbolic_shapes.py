@@ -6,6 +6,8 @@ from __future__ import annotations
 import contextlib
 import enum
 import operator
+import typing
+import weakref
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -120,8 +122,7 @@ def guard_or_true(a: Any) -> bool:
 def guard_size_oblivious(expr: Any) -> bool:
     """A condition on sizes, where a size from data counts as neither 0 nor 1."""
     if isinstance(expr, _C.SymBool):
-        known = _C.sym_known(expr)
-        return bool(expr) if known is None else known
+        return _C.sym_guard_size(expr)
     if not isinstance(expr, bool):
         raise AssertionError(f"expected a condition, found {expr!r}")
     return expr
@@ -186,12 +187,24 @@ def constrain_range(a: Any, *, min: int | None = None, max: int | None = None) -
             raise ValueError(f"Invalid value {a} for range [{low}:{high}]")
         return
     if not _C.capture_is_open():
+        hint = a.node.hint if a.node.has_hint() else None
+        if hint is not None and not low <= hint <= high:
+            raise AssertionError(f"{hint} not in VR[{low}, {high}]")
         for condition in ([] if min is None else [a >= min]) + ([] if max is None else [a <= max]):
             expect_true(condition)
         return
     import ingot
 
     ingot.ops.aten.sym_constrain_range.default(a, min=min, max=max)
+
+
+def constrain_unify(a: Any, b: Any) -> None:
+    """Two numbers, at least one of them from data, are the same."""
+    if not isinstance(a, _C.SymInt) and not isinstance(b, _C.SymInt):
+        if a != b:
+            raise AssertionError
+        return
+    expect_true(a == b)
 
 
 def _constrain_range_for_size(a: Any, min: int | None = None, max: int | None = None) -> None:
@@ -316,11 +329,19 @@ class ShapeEnv(_C.ShapeEnv):
         self.var_to_val: dict[Any, int] = {}
         self.source_to_var: dict[str, Any] = {}
         self.var_to_sources: dict[Any, list[Any]] = {}
+        self._unbacked: list[Any] = []
+        ShapeEnv._known.setdefault(self._key, self)
+
+    # The object of each environment of the engine, as long as somebody has it.
+    _known: typing.ClassVar[weakref.WeakValueDictionary[int, ShapeEnv]] = weakref.WeakValueDictionary()
 
     @staticmethod
     def _of(env: Any) -> ShapeEnv:
         """An environment of the engine with the methods of this class."""
-        return env if isinstance(env, ShapeEnv) else ShapeEnv(env)
+        if isinstance(env, ShapeEnv):
+            return env
+        found = ShapeEnv._known.get(env._key)
+        return ShapeEnv(env) if found is None else found
 
     # ---- symbols
 
@@ -368,6 +389,12 @@ class ShapeEnv(_C.ShapeEnv):
 
     def create_unspecified_symint_and_symbol(self, value: int, source: Any, dynamic_dim: DimDynamic) -> Any:
         return self.create_symintnode(self.create_unspecified_symbol(value, source, dynamic_dim), hint=value)
+
+    def create_unbacked_symint(self) -> Any:
+        """A number that is read from data."""
+        made = super().create_unbacked_symint()
+        self._unbacked.append(made.node.expr)
+        return made
 
     def create_unbacked_symbool(self) -> Any:
         """A truth value that is read from data: a number that is 0 or 1."""
@@ -422,7 +449,7 @@ class ShapeEnv(_C.ShapeEnv):
         return {s: e for s, e in found.items() if str(s) != str(e)}
 
     def _known_symbols(self) -> list[Any]:
-        return list(self.var_to_val)
+        return [*self.var_to_val, *self._unbacked]
 
     def bound_sympy(self, expr: Any, size_oblivious: bool = False) -> Any:
         """The range of an expression."""
