@@ -378,6 +378,7 @@ static PyObject *capture_end_graph(PyObject *module, PyObject *args) {
     direct_trace direct = {false};
     ig_decompose_args level = {.level = IG_DECOMPOSE_COMPOSITE,
                                .once = true,
+                               .whole = whole != 0,
                                .keep = keep_direct,
                                .replace = replace_direct,
                                .user = &direct};
