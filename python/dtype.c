@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // torch.dtype, torch.layout, torch.memory_format: fixed sets of objects, one per value, so that
 // identity is equality. They print and pickle under the names that the package gives them.
+#include "op/refuse.h"
 #include "op/shape.h"
 #include "py.h"
 #include "tensor/quantizer.h"
@@ -27,6 +28,113 @@ bool py_to_dtype(PyObject *o, ig_dtype *out) {
   }
   return true;
 }
+
+// Dtypes that PyTorch names but that no tensor of ours has: what they say of themselves. Arguments
+// do not accept them.
+typedef enum { SIGNED, UNDEFINED_BITS, UNDEFINED_QUANTIZED } signedness;
+typedef struct {
+  const char *text;
+  const char *type;  // as errors name it
+  unsigned char size;
+  bool is_float;
+  bool is_complex;
+  signedness sign;
+} name_facts;
+static const name_facts only_names[] = {
+    {"uint1", "UInt1", 1, false, false, SIGNED},
+    {"uint2", "UInt2", 1, false, false, SIGNED},
+    {"uint3", "UInt3", 1, false, false, SIGNED},
+    {"uint4", "UInt4", 1, false, false, SIGNED},
+    {"uint5", "UInt5", 1, false, false, SIGNED},
+    {"uint6", "UInt6", 1, false, false, SIGNED},
+    {"uint7", "UInt7", 1, false, false, SIGNED},
+    {"complex32", "ComplexHalf", 4, false, true, SIGNED},
+    {"float8_e4m3fnuz", "Float8_e4m3fnuz", 1, true, false, SIGNED},
+    {"float8_e5m2fnuz", "Float8_e5m2fnuz", 1, true, false, SIGNED},
+    {"bits1x8", "Bits1x8", 1, false, false, UNDEFINED_BITS},
+    {"bits2x4", "Bits2x4", 1, false, false, UNDEFINED_BITS},
+    {"bits4x2", "Bits4x2", 1, false, false, UNDEFINED_BITS},
+    {"bits8", "Bits8", 1, false, false, UNDEFINED_BITS},
+    {"bits16", "Bits16", 2, false, false, UNDEFINED_BITS},
+    {"quint4x2", "QUInt4x2", 1, false, false, UNDEFINED_QUANTIZED},
+    {"quint2x4", "QUInt2x4", 1, false, false, UNDEFINED_QUANTIZED},
+};
+// The base is a dtype of ours, for descriptors of the base type that are called with the object.
+typedef struct {
+  py_dtype base;
+  const name_facts *facts;
+} dtype_name;
+static dtype_name name_objects[PY_COUNT(only_names)];
+
+static const name_facts *facts_of(PyObject *o) {
+  return ((dtype_name *)o)->facts;
+}
+static dtype_name *complex32(void) {
+  size_t i = 0;
+  while (!only_names[i].is_complex) i++;
+  return &name_objects[i];
+}
+
+static PyObject *name_repr(PyObject *o) {
+  return PyUnicode_FromFormat("torch.%s", facts_of(o)->text);
+}
+static PyObject *name_is_float(PyObject *o, void *unused) {
+  (void)unused;
+  return PyBool_FromLong(facts_of(o)->is_float);
+}
+static PyObject *name_is_complex(PyObject *o, void *unused) {
+  (void)unused;
+  return PyBool_FromLong(facts_of(o)->is_complex);
+}
+static PyObject *name_is_signed(PyObject *o, void *unused) {
+  (void)unused;
+  signedness sign = facts_of(o)->sign;
+  if (sign == SIGNED) Py_RETURN_TRUE;
+  PyErr_SetString(PyExc_RuntimeError, sign == UNDEFINED_BITS
+                                          ? "Bits types are undefined"
+                                          : "isSignedType not supported for quantized types");
+  return NULL;
+}
+static PyObject *name_itemsize(PyObject *o, void *unused) {
+  (void)unused;
+  return PyLong_FromLong(facts_of(o)->size);
+}
+static PyObject *name_to_complex(PyObject *o, PyObject *unused) {
+  (void)unused;
+  if (facts_of(o)->is_complex) return Py_NewRef(o);
+  return PyErr_Format(PyExc_RuntimeError, "Unknown Complex ScalarType for %s", facts_of(o)->type);
+}
+static PyObject *name_to_real(PyObject *o, PyObject *unused) {
+  (void)unused;
+  return facts_of(o)->is_complex ? py_from_dtype(IG_F16) : Py_NewRef(o);
+}
+static PyObject *name_reduce(PyObject *o, PyObject *unused) {
+  (void)unused;
+  return PyUnicode_FromString(facts_of(o)->text);
+}
+
+static PyGetSetDef name_getset[] = {
+    {"is_floating_point", name_is_float, NULL, NULL, NULL},
+    {"is_complex", name_is_complex, NULL, NULL, NULL},
+    {"is_signed", name_is_signed, NULL, NULL, NULL},
+    {"itemsize", name_itemsize, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+static PyMethodDef name_methods[] = {
+    {"to_complex", name_to_complex, METH_NOARGS, NULL},
+    {"to_real", name_to_real, METH_NOARGS, NULL},
+    {"__reduce__", name_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+static PyTypeObject dtype_name_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ingot.dtype (one that Ingot has no tensors of)",
+    .tp_basicsize = sizeof(dtype_name),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_base = &py_dtype_type,
+    .tp_repr = name_repr,
+    .tp_getset = name_getset,
+    .tp_methods = name_methods,
+};
 
 static ig_dtype dtype_of(PyObject *o) {
   return ((py_dtype *)o)->d;
@@ -63,6 +171,7 @@ static PyObject *dtype_to_complex(PyObject *o, PyObject *unused) {
   (void)unused;
   switch (dtype_of(o)) {
     case IG_F16:
+      return Py_NewRef((PyObject *)complex32());
     case IG_BF16:
     case IG_F32:
     case IG_C64:
@@ -72,7 +181,7 @@ static PyObject *dtype_to_complex(PyObject *o, PyObject *unused) {
       return py_from_dtype(IG_C128);
     default:
       PyErr_Format(PyExc_RuntimeError, "Unknown Complex ScalarType for %s",
-                   ig_dtype_text(dtype_of(o)));
+                   ig_dtype_title(dtype_of(o)));
       return NULL;
   }
 }
@@ -202,6 +311,13 @@ int py_add_dtypes(PyObject *m) {
     (void)PyObject_Init((PyObject *)&dtypes[d], &py_dtype_type);
     dtypes[d].d = (ig_dtype)d;
     if (PyModule_AddObjectRef(m, ig_dtype_text((ig_dtype)d), (PyObject *)&dtypes[d])) return -1;
+  }
+  if (PyType_Ready(&dtype_name_type)) return -1;
+  for (size_t i = 0; i < PY_COUNT(only_names); i++) {
+    PyObject *o = PyObject_Init((PyObject *)&name_objects[i], &dtype_name_type);
+    name_objects[i].base.d = IG_U8;
+    name_objects[i].facts = &only_names[i];
+    if (PyModule_AddObjectRef(m, only_names[i].text, o)) return -1;
   }
   return add_enums(m, &py_layout_type, layouts, layout_texts, PY_COUNT(layout_texts)) ||
          add_enums(m, &py_memory_format_type, formats, format_texts, PY_COUNT(format_texts)) ||

@@ -26,10 +26,13 @@ _DTYPES = (
     "float32", "float64", "complex64", "complex128", "float8_e4m3fn", "float8_e5m2", "qint8", "quint8", "qint32",
     "per_tensor_affine", "per_channel_affine", "per_tensor_symmetric", "per_channel_symmetric",
     "per_channel_affine_float_qparams",
+    # Names without tensors: no operator of ours takes them.
+    "uint1", "uint2", "uint3", "uint4", "uint5", "uint6", "uint7", "complex32", "float8_e4m3fnuz", "float8_e5m2fnuz",
+    "bits1x8", "bits2x4", "bits4x2", "bits8", "bits16", "quint4x2", "quint2x4",
 )  # fmt: skip
 _ALIASES = {
     "short": "int16", "int": "int32", "long": "int64", "half": "float16", "float": "float32", "double": "float64",
-    "cfloat": "complex64", "cdouble": "complex128",
+    "cfloat": "complex64", "cdouble": "complex128", "chalf": "complex32", "bit": "uint1",
 }  # fmt: skip
 
 # Assigned through the dict: a module-level `bool` or `float` must not shadow the builtins for the code of this file.

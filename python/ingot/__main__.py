@@ -1,18 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m ingot script.py args...` (or `-m module args...`, or `-c code`): run a program with Ingot in place
-of torch."""
+"""`python -m ingot [--compat LEVEL] script.py args...` (or `-m module args...`, or `-c code`): run a program with Ingot
+in place of torch, with the defaults of the given release of PyTorch ("2.5", "2.13")."""
 
 import os
 import runpy
 import sys
 
 
+def set_level(name: str) -> None:
+    """The level for the program, its threads and the processes that it starts: they read the environment."""
+    os.environ["INGOT_COMPAT"] = name
+    try:
+        import ingot._compat  # noqa: F401
+    except ImportError as error:
+        sys.exit(f"ingot: --compat: {error}")
+
+
 def main() -> int:
     """Run what the command line names as `__main__`."""
     arguments = sys.argv[1:]
     if not arguments or arguments[0] in ("-h", "--help"):
-        print("usage: python -m ingot (script.py | -m module | -c code) [arguments...]")
+        print("usage: python -m ingot [--compat LEVEL] (script.py | -m module | -c code) [arguments...]")
         return 0 if arguments else 2
+    if arguments[0] == "--compat":
+        if len(arguments) < 3:
+            print("ingot: --compat takes a level, and a program to run with it", file=sys.stderr)
+            return 2
+        set_level(arguments[1])
+        del arguments[:2]
     import ingot.as_torch  # noqa: F401
 
     first = arguments[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import NamedTuple
@@ -22,7 +23,13 @@ _LEVELS = {
     "2.5": _Level("2.5.1+ingot", strict=True, functional=True),
     "2.13": _Level("2.13.0+ingot", strict=False, functional=False),
 }
-_current: ContextVar[str] = ContextVar("_compat", default="2.5")
+
+# Every thread and every child process starts with the level of the environment.
+_STANDARD: str = os.environ.get("INGOT_COMPAT") or "2.5"
+if _STANDARD not in _LEVELS:
+    _expected = ", ".join(_LEVELS)
+    raise ImportError(f"INGOT_COMPAT: there is no compatibility level {_STANDARD!r}; expected one of {_expected}")
+_current: ContextVar[str] = ContextVar("_compat", default=_STANDARD)
 
 
 def compat_level() -> str:

@@ -11,8 +11,11 @@ from __future__ import annotations
 import importlib
 import os
 
-# Packages whose library need not be loaded, and the module that defines their operators.
-_OWN = {"torchvision": "ingot._vision"}
+# Libraries that need not be loaded, by folder and stem, and the module that defines their operators.
+_OWN = {
+    ("torchvision", "_C"): "ingot._vision",
+    ("torchvision", "_C_stable"): "ingot._vision",  # since torchvision 0.27
+}
 loaded_libraries: set[str] = set()
 
 
@@ -22,7 +25,8 @@ def load_library(path: str | os.PathLike) -> None:
 
     whole = os.path.realpath(path)
     folder, name = os.path.split(whole)
-    module = _OWN.get(os.path.basename(folder)) if os.path.isfile(whole) and name.startswith("_C.") else None
+    known = (os.path.basename(folder), name.partition(".")[0])
+    module = _OWN.get(known) if os.path.isfile(whole) else None
     if module is not None:
         importlib.import_module(module)
     else:

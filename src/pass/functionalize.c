@@ -247,7 +247,8 @@ static void write_lists(functionalizer *f, const ig_op *op, const ig_value *args
   if (!plain) return;
   for (size_t i = 0; i < plain->schema.nrets; i++) results[i] = ig_none();
   compute(f, op, plain, args, results);
-  for (size_t i = 0, r = 0; i < op->schema.nargs && c->status == IG_OK; i++) {
+  size_t r = 0;
+  for (size_t i = 0; i < op->schema.nargs && r < plain->schema.nrets && c->status == IG_OK; i++) {
     if (!op->schema.args[i].written) continue;
     const ig_value *now = &results[r++];
     for (size_t k = 0; now->kind == IG_KIND_LIST && k < now->list.n; k++) {
@@ -504,8 +505,9 @@ ig_status ig_graph_functionalize(ig_ctx *c, const ig_graph *g, const ig_rewrite 
   if (c->status != IG_OK) return c->status;
   functionalizer f = {.aliases = ig_aliases_make(c), .apart = apart};
   f.aliases.rewrite = apart;
-  ig_transform t = {
-      .rewrite = {functionalize, &f, sync_outputs}, .finish = finish_graph, .user = &f};
+  ig_transform t = {.rewrite = {.fn = functionalize, .user = &f, .settle = sync_outputs},
+                    .finish = finish_graph,
+                    .user = &f};
   (void)ig_graph_transform(c, g, &t, out);
   ig_aliases_free(&f.aliases);
   if (*out) (void)ig_graph_dce(*out);

@@ -28,7 +28,7 @@ typedef enum ig_rt_place {
   IG_PLACE_OUTPUT,  // outlives the run
 } ig_rt_place;
 
-enum { IG_RT_NEVER = UINT32_MAX };
+#define IG_RT_NEVER UINT32_MAX
 
 // Memory of one value and of its views. While the binding is made its tensors are fake; then they
 // get an address and are real, without having moved.

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parts of programs that passes and tools touch: signatures, constants, constructors, levels."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 import ingot as torch
@@ -203,6 +207,28 @@ def test_compatibility_levels():
     assert torch.compat_level() == "2.5"
     with pytest.raises(ValueError, match="there is no level '1.0'"):
         torch.set_compat("1.0")
+
+
+def run_ingot(*words, **environment):
+    command = [sys.executable, "-m", "ingot", *words]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
+
+
+def test_compatibility_level_of_a_program():
+    code = """
+import ingot, threading, subprocess, sys, torch
+print(torch.__version__, flush=True)
+thread = threading.Thread(target=lambda: print(ingot.compat_level(), flush=True))
+thread.start(), thread.join()
+subprocess.run([sys.executable, "-c", "import ingot; print(ingot.compat_level())"])
+"""
+    assert run_ingot("-c", code).stdout.split() == ["2.5.1+ingot", "2.5", "2.5"]
+    assert run_ingot("--compat", "2.13", "-c", code).stdout.split() == ["2.13.0+ingot", "2.13", "2.13"]
+    assert run_ingot("-c", code, INGOT_COMPAT="2.13").stdout.split() == ["2.13.0+ingot", "2.13", "2.13"]
+    refused = run_ingot("--compat", "1.0", "-c", code).stderr
+    assert "there is no compatibility level '1.0'; expected one of 2.5, 2.13" in refused
+    assert "INGOT_COMPAT: there is no compatibility level '1.0'" in run_ingot("-c", code, INGOT_COMPAT="1.0").stderr
+    assert "takes a level" in run_ingot("--compat", "2.13").stderr
 
 
 def test_decompositions_in_traces():

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What third-party model code uses of torch, with numbers that follow from definitions or from PyTorch 2.13."""
 
+import pickle
+
 import pytest
 
 import ingot
@@ -30,6 +32,45 @@ def test_devices_that_are_absent():
         ingot.mps.empty_cache()
     with pytest.raises(OSError, match="Could not load this library"):
         ingot.ops.load_library("/no/such.so")
+
+
+def test_attention_is_fused_as_in_pytorch():
+    """Which way is taken shows in the strides of the result, which captures turn into views or copies."""
+    attend = nn.functional.scaled_dot_product_attention
+    plain, turned = ingot.randn(1, 6, 4, 16), ingot.randn(1, 6, 16, 4).transpose(-1, -2)
+    inside = ingot.randn(1, 4, 6, 16).transpose(1, 2)
+    assert attend(inside, plain, plain).stride() == inside.stride() == (384, 16, 96, 1)
+    for q, k, v in [(turned, plain, plain), (inside, turned, plain), (inside, plain, turned)]:
+        assert attend(q, k, v).stride() == (384, 64, 16, 1)
+    assert attend(inside, plain, plain, attn_mask=ingot.ones(4, 4).T).stride() == (384, 64, 16, 1)
+    assert attend(inside, plain, plain, attn_mask=ingot.ones(4, 1)).stride() == inside.stride()
+    both = attend(plain, plain, plain, attn_mask=ingot.ones(4, 4), is_causal=True)
+    ingot.testing.assert_close(both, attend(plain, plain, plain, is_causal=True))
+
+
+def test_dtypes_without_tensors():
+    assert repr(ingot.uint4) == "torch.uint4" and isinstance(ingot.uint4, ingot.dtype) and ingot.bit is ingot.uint1
+    assert ingot.complex32.is_complex and ingot.complex32.itemsize == 4 and ingot.chalf.to_real() == ingot.float16
+    assert ingot.float16.to_complex() is ingot.complex32 and ingot.float8_e5m2fnuz.is_floating_point
+    assert pickle.loads(pickle.dumps(ingot.bits16)) is ingot.bits16
+    with pytest.raises(RuntimeError, match="Bits types are undefined"):
+        _ = ingot.bits8.is_signed
+    with pytest.raises(RuntimeError, match="Unknown Complex ScalarType for UInt3"):
+        ingot.uint3.to_complex()
+    with pytest.raises(TypeError, match="must be torch.dtype, not .*one that Ingot has no tensors of"):
+        ingot.zeros(2, dtype=ingot.uint1)
+    assert ingot.dtype.itemsize.__get__(ingot.bits8) == 1  # a descriptor of the base
+
+
+@pytest.mark.parametrize("name", ["_C.so", "_C_stable.so"])
+def test_libraries_with_operators_of_our_own_are_not_loaded(tmp_path, name):
+    library = tmp_path / "torchvision" / name
+    library.parent.mkdir()
+    library.write_bytes(b"")
+    ingot.ops.load_library(library)
+    assert ingot.ops.torchvision.nms(ingot.tensor([[0.0, 0, 1, 1]]), ingot.ones(1), 0.5).tolist() == [0]
+    with pytest.raises(OSError, match="Could not load this library"):
+        ingot.ops.load_library(library.with_name("_other.so"))
 
 
 def test_backends_are_records_of_settings():

@@ -443,6 +443,11 @@ static void math_decompose(ig_ctx *c, const ig_value *args, ig_value *outs) {
   outs[1] = ig_of_tensor(p);
 }
 
+static bool last_is_dense(ig_ctx *c, const ig_tensor *t) {
+  return ig_int_eq_i64(c, ig_strides(t)[t->ndim - 1], 1);
+}
+
+// As PyTorch 2.5 chooses, since strides of the result and what decomposes follow from it.
 static bool fused_applies(ig_ctx *c, const ig_value *args) {
   const ig_tensor *q = args[0].tensor;
   const ig_tensor *k = args[1].tensor;
@@ -453,13 +458,14 @@ static bool fused_applies(ig_ctx *c, const ig_value *args) {
               q->dtype != IG_F8E5M2;
   if (!same || args[4].f > 0 || args[7].b || q->device.type != IG_DEVICE_CPU) return false;
   if (mask && (mask->requires_grad || (mask->ndim != 2 && mask->ndim != 4))) return false;
-  if (mask && args[5].b) return false;
   for (int d = 0; d < 4; d++) {
     bool compare = d != 2;
     if (compare && !ig_int_eq(c, ig_sizes(q)[d], ig_sizes(k)[d])) return false;
     if (!ig_int_eq(c, ig_sizes(k)[d], ig_sizes(v)[d])) return false;
     if (ig_int_eq_i64(c, ig_sizes(q)[d], 0) || ig_int_eq_i64(c, ig_sizes(k)[d], 0)) return false;
   }
+  if (!last_is_dense(c, q) || !last_is_dense(c, k) || !last_is_dense(c, v)) return false;
+  if (mask && !last_is_dense(c, mask)) return false;
   return c->status == IG_OK;
 }
 
