@@ -504,3 +504,22 @@ def test_verifiers_of_dialects():
     ep.graph_signature.input_specs[0].target = "nothing"
     with pytest.raises(SpecViolationError, match="Parameter nothing is not in the state dict"):
         ep._validate()
+
+
+def test_autocast_marks_become_regions():
+    from ingot._export.passes.replace_autocast_with_hop_pass import replace_autocast_with_hop_pass
+    from ingot.amp.autocast_mode import _enter_autocast, _exit_autocast
+    from ingot.fx import Graph, GraphModule
+
+    graph = Graph()
+    x = graph.placeholder("x")
+    mode = graph.call_function(_enter_autocast, ("cpu", torch.bfloat16, True, None))
+    product = graph.call_function(torch.ops.aten.mm.default, (x, x))
+    graph.call_function(_exit_autocast, (mode,))
+    graph.output((graph.call_function(torch.ops.aten.neg.default, (product,)),))
+    for node in graph.nodes:
+        node.meta["val"] = torch.ones(2, 2)
+    made, _ = replace_autocast_with_hop_pass(GraphModule({}, graph))
+    assert made.code.count("wrap_with_autocast('cpu', torch.bfloat16, True, None") == 1
+    inside = "".join(m.code for m in made.children())
+    assert "_autocast" not in inside and "neg" not in inside and "neg" in made.code

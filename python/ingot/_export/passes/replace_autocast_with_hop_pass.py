@@ -2,7 +2,7 @@
 """Entering and leaving autocast between nodes becomes wrap_with_autocast around what is in between."""
 from __future__ import annotations
 
-from ingot import amp, fx
+from ingot import fx
 from ingot._export.passes.replace_with_hop_pass_util import (
     _first_call,
     _inline,
@@ -11,6 +11,7 @@ from ingot._export.passes.replace_with_hop_pass_util import (
 )  # fmt: skip
 from ingot._export.passes.replace_set_grad_with_hop_pass import _name_of
 from ingot._higher_order_ops.wrap import wrap_with_autocast
+from ingot.amp.autocast_mode import _enter_autocast, _exit_autocast
 from ingot.export.graph_signature import ExportGraphSignature
 from ingot.fx import Node
 
@@ -18,11 +19,16 @@ __all__ = ["replace_autocast_with_hop_pass"]
 
 
 def _is_enter_autocast_node(node: Node) -> bool:
-    return node.op == "call_function" and node.target is amp.autocast_mode._enter_autocast
+    return node.op == "call_function" and node.target is _enter_autocast
 
 
 def _is_exit_autocast_node(node: Node) -> bool:
-    return node.op == "call_function" and node.target is amp.autocast_mode._exit_autocast
+    return node.op == "call_function" and node.target is _exit_autocast
+
+
+def _begins_a_part(node: Node) -> bool:
+    """Regions begin where autocast is entered, and end with the node that leaves it."""
+    return _is_enter_autocast_node(node) or (node.prev is not None and _is_exit_autocast_node(node.prev))
 
 
 def _is_autocast_sub_mod(node: Node) -> bool:
@@ -72,4 +78,4 @@ def replace_autocast_with_hop_pass(
     gm: fx.GraphModule, graph_signature: ExportGraphSignature | None = None
 ) -> tuple[fx.GraphModule, ExportGraphSignature | None]:
     """The graph with regions in place of entering and leaving autocast, and its signature."""
-    return _replace_with_hop_pass_helper(gm, graph_signature, _is_enter_autocast_node, _treat)
+    return _replace_with_hop_pass_helper(gm, graph_signature, _begins_a_part, _treat)
