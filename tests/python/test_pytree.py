@@ -93,7 +93,7 @@ def test_errors_of_unflatten():
     spec = pt.tree_structure([1])
     with pytest.raises(ValueError, match=r"`leaves` has length 2 but the spec refers to a pytree that holds 1 items"):
         pt.tree_unflatten([1, 2], spec)
-    with pytest.raises(TypeError, match="Expected `treespec` to be an instance of PyTreeSpec"):
+    with pytest.raises(TypeError, match=r"tree_unflatten\(leaves, treespec\): Expected `treespec` to be instance of TreeSpec"):
         pt.tree_unflatten([1], 3)
 
 
@@ -303,3 +303,11 @@ def test_spec_methods():
     assert pt.treespec_pprint(spec) == "[*, (*, *)]"
     assert pt.treespec_dict(a=pt.LeafSpec()) == pt.tree_structure({"a": 1})
     assert isinstance(pt.tree_structure(1), pt.LeafSpec) and not isinstance(spec, pt.LeafSpec)
+
+
+def test_star_import():
+    space = {}
+    exec("from ingot.utils._pytree import *", space)
+    assert "tree_map" in space and "MappingKey" not in space and "Any" not in space
+    with pytest.raises(TypeError, match=r"treespec_dumps\(treespec, protocol\): Expected `treespec` to be instance of"):
+        pt.treespec_dumps(3)

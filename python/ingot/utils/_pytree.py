@@ -21,6 +21,14 @@ from typing import Any, NamedTuple
 
 from ingot._C import Size
 
+__all__ = [
+    "Context", "DumpableContext", "FlattenFunc", "FromDumpableContextFn", "LeafSpec", "PyTree", "ToDumpableContextFn",
+    "TreeSpec", "UnflattenFunc", "key_get", "keystr", "register_pytree_node", "tree_all", "tree_all_only", "tree_any",
+    "tree_any_only", "tree_flatten", "tree_flatten_with_path", "tree_iter", "tree_leaves", "tree_leaves_with_path",
+    "tree_map", "tree_map_", "tree_map_only", "tree_map_only_", "tree_map_with_path", "tree_structure",
+    "tree_unflatten", "treespec_dumps", "treespec_loads", "treespec_pprint",
+]  # fmt: skip
+
 PyTree = Any
 Context = Any
 DumpableContext = Any
@@ -721,12 +729,14 @@ def tree_flatten(tree: PyTree, is_leaf: IsLeaf | None = None) -> tuple[list, Tre
 
 def tree_unflatten(leaves: Iterable, treespec: TreeSpec) -> PyTree:
     """The tree of that spec with those leaves."""
-    return _ensure_spec(treespec).unflatten(leaves)
+    return _ensure_spec(treespec, "tree_unflatten(leaves, treespec)").unflatten(leaves)
 
 
-def _ensure_spec(treespec: Any) -> TreeSpec:
+def _ensure_spec(treespec: Any, call: str) -> TreeSpec:
     if not isinstance(treespec, TreeSpec):
-        raise TypeError(f"Expected `treespec` to be an instance of PyTreeSpec but got item of type {type(treespec)}.")
+        raise TypeError(
+            f"{call}: Expected `treespec` to be instance of TreeSpec but got item of type {type(treespec)}."
+        )
     return treespec
 
 
@@ -851,7 +861,7 @@ def tree_any_only(kind: Any, /, pred: Callable[[Any], bool], tree: PyTree, is_le
 def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec, is_leaf: IsLeaf | None = None) -> list | None:
     """The leaves of tree, each repeated for all leaves of the part of the spec in its place; None if the structures
     differ."""
-    _ensure_spec(treespec)
+    _ensure_spec(treespec, "_broadcast_to_and_flatten(tree, treespec)")
     if tree_is_leaf(tree, is_leaf):
         return [tree] * treespec.num_leaves
     if treespec.is_leaf() or _get_node_type(tree) != treespec.type:
@@ -948,7 +958,7 @@ def _check_protocol(protocol: Any) -> None:
 def treespec_dumps(treespec: TreeSpec, protocol: int | None = None) -> str:
     """The spec as text."""
     protocol = DEFAULT_TREESPEC_SERIALIZATION_PROTOCOL if protocol is None else protocol
-    _ensure_spec(treespec)
+    _ensure_spec(treespec, "treespec_dumps(treespec, protocol)")
     _check_protocol(protocol)
     return json.dumps((protocol, _to_json(treespec)), cls=EnumEncoder)
 
