@@ -7,10 +7,6 @@
 
 #include "kernels/conv_inner.h"
 
-static bool no_memory(ig_ctx *c) {
-  return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-}
-
 ig_tensor *ig_rt_view(ig_rt_blocks *k, ig_tensor *t, const int64_t *sizes, const int64_t *strides,
                       int n) {
   ig_ctx *c = k->b->plan->c;
@@ -55,13 +51,13 @@ ig_tensor *ig_rt_blocked(const ig_rt_blocks *k, const ig_tensor *t) {
 
 static bool emit(ig_rt_blocks *k, ig_rt_step s) {
   ig_ctx *c = k->b->plan->c;
-  return ig_vec_push(c->alloc, &k->steps, s) || no_memory(c);
+  return ig_vec_push(c->alloc, &k->steps, s) || ig_no_memory(c);
 }
 
 static bool emit_change(ig_rt_blocks *k, ig_rt_work work, const ig_rt_image *image, ig_tensor *x,
                         ig_tensor *y) {
   ig_rt_layer *l = ig_arena_push(&k->b->memory, sizeof *l);
-  if (!l) return no_memory(k->b->plan->c);
+  if (!l) return ig_no_memory(k->b->plan->c);
   l->work = work;
   l->shape = ig_conv_make(IG_ELEM_F32, image->n, image->channels, image->channels);
   l->shape.in[2] = image->pixels;
@@ -234,7 +230,7 @@ bool ig_rt_lay_out(ig_binding *b) {
   ig_scope_close(c, scope);
   if (!ok) {
     ig_vec_free(c->alloc, &k.steps);
-    return c->status == IG_OK ? no_memory(c) : false;
+    return c->status == IG_OK ? ig_no_memory(c) : false;
   }
   ig_vec_free(c->alloc, &b->steps);
   b->steps.at = k.steps.at;

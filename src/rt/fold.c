@@ -9,10 +9,6 @@
 #include "op/formula.h"
 #include "rt/layer.h"
 
-static bool no_memory(ig_ctx *c) {
-  return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-}
-
 // Who reads a buffer.
 typedef struct use {
   size_t count;  // operands
@@ -265,7 +261,7 @@ static bool fold(const folder *f, size_t i) {
   }
   if (b->plan->c->status != IG_OK) return false;
   ig_rt_layer *l = ig_arena_push(&b->memory, sizeof *l);
-  if (!l) return no_memory(b->plan->c);
+  if (!l) return ig_no_memory(b->plan->c);
   *l = found;
   l->source.shape = l->shape;
   const ig_node *node = b->steps.at[i].node;

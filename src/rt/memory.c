@@ -6,10 +6,6 @@
 
 enum { ALIGN = 64 };
 
-static bool no_memory(ig_ctx *c) {
-  return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-}
-
 typedef struct visitor {
   const ig_binding *b;
   uint32_t step;
@@ -66,7 +62,7 @@ void ig_rt_drop(ig_binding *b) {
 static bool drop_dead(ig_binding *b) {
   ig_ctx *c = b->plan->c;
   visitor v = {.b = b, .used = ig_mem_array(c->alloc, b->buffers.n + 1, sizeof *v.used)};
-  if (!v.used) return no_memory(c);
+  if (!v.used) return ig_no_memory(c);
   for (size_t i = 0; i <= b->buffers.n; i++) v.used[i] = false;
   for (size_t i = b->steps.n; i-- > 0;) {
     ig_rt_step *s = &b->steps.at[i];
@@ -287,5 +283,5 @@ bool ig_rt_place_buffers(ig_binding *b) {
     if (x->place == IG_PLACE_PART) x->offset += b->buffers.at[x->index].offset;
   }
   b->slab = a.end;
-  return a.ok || no_memory(c);
+  return a.ok || ig_no_memory(c);
 }

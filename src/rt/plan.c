@@ -15,17 +15,13 @@
 // Bindings that are kept; the one that was not used for the longest time makes room.
 enum { KEPT = 16, ALIGN = 64, PAGE = 4096 };
 
-static bool no_memory(ig_ctx *c) {
-  return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-}
-
 // ---- lifetime
 
 ig_plan *ig_plan_create(ig_ctx *c, const ig_plan_source *source, unsigned without) {
   if (c->status != IG_OK) return NULL;
   ig_plan *p = ig_mem_new(c->alloc, sizeof *p);
   if (!p) {
-    (void)no_memory(c);
+    (void)ig_no_memory(c);
     return NULL;
   }
   p->c = c;
@@ -35,7 +31,7 @@ ig_plan *ig_plan_create(ig_ctx *c, const ig_plan_source *source, unsigned withou
   p->constant = ig_mem_array(c->alloc, source->ninputs + 1, sizeof *p->constant);
   if (!p->constant) {
     ig_plan_free(p);
-    (void)no_memory(c);
+    (void)ig_no_memory(c);
     return NULL;
   }
   for (size_t i = 0; i < source->ninputs; i++) {
@@ -153,11 +149,11 @@ static bool fits(const ig_binding *b, const ig_value *inputs) {
 bool ig_rt_prepare_step(ig_binding *b, ig_rt_step *s) {
   ig_ctx *c = b->plan->c;
   ig_prep *prep = ig_arena_push(&b->memory, sizeof *prep);
-  if (!prep) return no_memory(c);
+  if (!prep) return ig_no_memory(c);
   ig_prepare(c, s->op, s->args, s->outs, prep);
   if (c->status != IG_OK) return false;
   size_t bytes = ig_need_bytes(&prep->need);
-  if (bytes >= IG_SIZE_NONE) return no_memory(c);
+  if (bytes >= IG_SIZE_NONE) return ig_no_memory(c);
   if (bytes > b->work) b->work = bytes;
   s->prep = prep;
   return true;
@@ -187,7 +183,7 @@ static bool build(ig_binding *b, const ig_value *inputs) {
   ig_ctx *c = p->c;
   b->inputs = ig_arena_array(&b->memory, p->source.ninputs + 1, sizeof *b->inputs);
   b->outputs = ig_arena_array(&b->memory, p->source.noutputs + 1, sizeof *b->outputs);
-  if (!b->inputs || !b->outputs) return no_memory(c);
+  if (!b->inputs || !b->outputs) return ig_no_memory(c);
   if (!ig_rt_trace(b, inputs) || !ig_rt_make_outputs(b)) return false;
   if (b->interpreted) return true;
   if (!ig_rt_find_lifetimes(b) || !ig_rt_make_layers(b)) return false;
@@ -204,7 +200,7 @@ static ig_binding *create_binding(ig_plan *p) {
   ig_ctx *c = p->c;
   ig_binding *b = ig_mem_new(c->alloc, sizeof *b);
   if (!b) {
-    (void)no_memory(c);
+    (void)ig_no_memory(c);
     return NULL;
   }
   b->plan = p;
@@ -234,7 +230,7 @@ static bool leave(ig_binding **b, const ig_value *inputs) {
   if (!*b) return false;
   (*b)->interpreted = true;
   (*b)->inputs = ig_arena_array(&(*b)->memory, p->source.ninputs + 1, sizeof *(*b)->inputs);
-  if (!(*b)->inputs) return no_memory(c);
+  if (!(*b)->inputs) return ig_no_memory(c);
   ig_scope s = ig_scope_open(c);
   bool ok = true;
   for (size_t i = 0; ok && i < p->source.ninputs; i++) {
@@ -255,7 +251,7 @@ static ig_binding *make_binding(ig_plan *p, const ig_value *inputs) {
   bool ok = build(b, inputs);
   if (!ok && !ig_status_is_final(c->status)) ok = leave(&b, inputs);
   if (!ok) {
-    if (c->status == IG_OK) (void)no_memory(c);
+    if (c->status == IG_OK) (void)ig_no_memory(c);
     free_binding(b);
     return NULL;
   }
@@ -339,7 +335,7 @@ static void release(ig_value *v) {
 static bool keep_lists(ig_ctx *c, ig_arena *lists, ig_value *v) {
   if (v->kind != IG_KIND_LIST) return true;
   ig_value *items = ig_arena_array(lists, v->list.n + 1, sizeof *items);
-  if (!items) return no_memory(c);
+  if (!items) return ig_no_memory(c);
   for (size_t i = 0; i < v->list.n; i++) {
     items[i] = v->list.at[i];
     if (!keep_lists(c, lists, &items[i])) return false;
