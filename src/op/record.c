@@ -13,13 +13,9 @@
 #include "op/shape.h"
 #include "sym/env.h"
 
-static bool no_memory(ig_ctx *c) {
-  return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-}
-
 static bool know(ig_ctx *c, const ig_tensor *real, ig_tensor *fake) {
   ig_table_slot *slot = ig_table_put(&c->mode->capture->tensors, real);
-  if (!slot) return no_memory(c);
+  if (!slot) return ig_no_memory(c);
   slot->value = fake;
   return true;
 }
@@ -110,7 +106,7 @@ static bool record_list(ig_ctx *c, const ig_value *in, ig_value *out) {
   bool ints = in->kind == IG_KIND_INTS;
   size_t n = ints ? in->ints.n : in->list.n;
   ig_value *items = ig_arena_array(&c->mode->capture->arena, n, sizeof *items);
-  if (!items) return no_memory(c);
+  if (!items) return ig_no_memory(c);
   for (size_t i = 0; i < n; i++) {
     ig_value item = ints ? ig_of_int(in->ints.at[i]) : in->list.at[i];
     if (!ig_record_value(c, &item, &items[i])) return false;
