@@ -353,3 +353,9 @@ def test_a_part_of_an_expanded_input_is_written():
         return (x + 1,)
 
     same_as_eager(f, lambda n: (torch.arange(1.0).reshape(1, 1).expand(1, n),), 3, 4)
+
+
+def test_a_hidden_write_to_a_view_of_a_leaf():
+    x = torch.zeros(3, 2, requires_grad=True)
+    torch.compile(lambda row: row.detach().fill_(2), backend="aot_eager")(x[0])
+    assert x.tolist() == [[2, 2], [0, 0], [0, 0]]

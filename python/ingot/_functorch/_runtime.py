@@ -67,7 +67,8 @@ def _write_back(old: Tensor, new: Tensor, reshaped: bool) -> None:
     if reshaped:
         with ingot.no_grad():
             old.as_strided_(new.size(), new.stride(), new.storage_offset())
-    if old.requires_grad and old.is_leaf:
+    base = old if old._base is None else old._base
+    if old.requires_grad and base.is_leaf:  # autograd refuses such a write: the program hid it
         with ingot.no_grad():
             old.detach().copy_(new)
     else:
