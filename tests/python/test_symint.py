@@ -198,3 +198,30 @@ def test_numbers_of_nodes_keep_their_environment():
     value = size.meta["val"]
     del ep, size
     assert str(value + 1) == "2*s0 + 1"
+
+
+def test_hints_of_shifts(env):
+    assert (symbol(env) << 1).node.hint == 14
+    assert (symbol(env) >> 1).node.hint == 3
+
+
+def test_environments_and_ranges():
+    from ingot.fx.experimental.symbolic_shapes import constrain_range, constrain_unify, guard_size_oblivious
+    from ingot.utils._sympy.value_ranges import ValueRangeError, ValueRanges
+
+    env = ShapeEnv()
+    u = env.create_unbacked_symint()
+    assert u.node.shape_env is env
+    torch._check_is_size(u)
+    assert not guard_size_oblivious(u == 0) and not guard_size_oblivious(u == 1)
+    constrain_range(u, min=2, max=5)
+    assert str(env.var_to_range) == "{u0: VR[2, 5]}"
+    v = env.create_unbacked_symint()
+    constrain_unify(u, v)
+    assert bool(u == v)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        u & v
+    assert ValueRanges(2, 5) | ValueRanges(7, 9) == ValueRanges(2, 9)
+    assert ValueRanges.wrap(3).is_singleton() and str(ValueRanges.unknown()) == "VR[-oo, oo]"
+    with pytest.raises(ValueRangeError, match="Invalid ranges"):
+        ValueRanges(5, 2)
