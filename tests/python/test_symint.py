@@ -203,3 +203,11 @@ def test_numbers_of_nodes_keep_their_environment():
 def test_hints_of_shifts(env):
     assert (symbol(env) << 1).node.hint == 14
     assert (symbol(env) >> 1).node.hint == 3
+
+
+@pytest.mark.parametrize("function", [operator.and_, operator.or_])
+def test_bits_of_numbers_are_not_symbolic(env, function):
+    for other in (3, True, symbol(env)):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            function(symbol(env), other)
+    assert isinstance(function(symbol(env) > 3, symbol(env) < 9), SymBool)
