@@ -240,13 +240,14 @@ def register_fake(
             )
         _C.library_impl(overload, "fake", fn)
         code = getattr(inspect.unwrap(fn), "__code__", None) if callable(fn) else None
-        _fakes[overload.name()] = (overload, f"{code.co_filename}:{code.co_firstlineno}" if code else "an unknown place")
+        place = f"{code.co_filename}:{code.co_firstlineno}" if code else "an unknown place"
+        _fakes[overload.name()] = (overload, place)
         return fn
 
     return wrap if func is None else wrap(func)
 
 
-# By name of the operator: the operator itself, since one of the same name may be defined later, and the place in a file.
+# By name of the operator: the operator itself, since one of the same name may be defined later, and where it was given.
 _fakes: dict[str, tuple[Any, str]] = {}
 
 
@@ -331,12 +332,12 @@ def _parameter_types() -> dict[Any, str]:
     ):  # fmt: skip
         many = (typing.Sequence, typing.List) if listed else ()  # noqa: UP006
         found[t] = text
-        found[typing.Optional[t]] = f"{text}?"
+        found[typing.Optional[t]] = f"{text}?"  # noqa: UP045
         found |= {kind[t]: f"{text}[]" for kind in many}
         if optional_in_lists:
-            found |= {kind[typing.Optional[t]]: f"{text}?[]" for kind in many}
+            found |= {kind[typing.Optional[t]]: f"{text}?[]" for kind in many}  # noqa: UP045
         if optional_lists:
-            found |= {typing.Optional[kind[t]]: f"{text}[]?" for kind in many}
+            found |= {typing.Optional[kind[t]]: f"{text}[]?" for kind in many}  # noqa: UP045
     return found
 
 

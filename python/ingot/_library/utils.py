@@ -39,7 +39,9 @@ def is_tensor_like_type(typ: Any) -> bool:
 
 
 def is_tensorlist_like_type(typ: Any) -> bool:
-    return str(typ) in ("List[Tensor]", "List[Optional[Tensor]]", "Optional[List[Tensor]]", "Optional[List[Optional[Tensor]]]")
+    return str(typ) in (
+        "List[Tensor]", "List[Optional[Tensor]]", "Optional[List[Tensor]]", "Optional[List[Optional[Tensor]]]"
+    )  # fmt: skip
 
 
 def has_kwarg_only_args(schema: Any) -> bool:
@@ -47,7 +49,8 @@ def has_kwarg_only_args(schema: Any) -> bool:
 
 
 def has_kwarg_only_tensors(schema: Any) -> bool:
-    return any(a.kwarg_only and (is_tensor_like_type(a.type) or is_tensorlist_like_type(a.type)) for a in schema.arguments)
+    named = [a.type for a in schema.arguments if a.kwarg_only]
+    return any(is_tensor_like_type(t) or is_tensorlist_like_type(t) for t in named)
 
 
 def fill_defaults(schema: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
