@@ -13,6 +13,7 @@ from ingot.export.exported_program import ExportedProgram, ModuleCallSignature, 
 from ingot.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from ingot.fx import GraphModule, Interpreter
 from ingot.fx import _pytree as fx_pytree
+from ingot.fx.graph_module import print_readable
 from ingot.fx.node import _get_qualified_name
 from ingot.utils import _pytree as pytree
 
@@ -52,6 +53,11 @@ class InterpreterModule(nn.Module):
 
     def _interpreter(self) -> Interpreter:
         return Interpreter(self, graph=self.graph)
+
+    def print_readable(self, print_output: bool = True, include_stride: bool = False, include_device: bool = False,
+                       colored: bool = False) -> str:  # fmt: skip
+        """The annotated code of this module and of those inside of it."""
+        return print_readable(self, self.graph, print_output)
 
 
 class _AgainModule(InterpreterModule):

@@ -292,17 +292,7 @@ class GraphModule(nn.Module):
     def print_readable(self, print_output: bool = True, include_stride: bool = False, include_device: bool = False,
                        colored: bool = False) -> str:  # fmt: skip
         """The annotated code: types of values, lines of the model, sub-graphs."""
-        self._graph._sync()
-        text = self._graph._code(type(self).__name__, *self._graph._codegen._tree())
-        known = self._graph._subs()
-        for name, child in self.named_children():  # sub-graphs are part of the graph's own text
-            if name not in known and hasattr(child, "print_readable"):
-                below = child.print_readable(print_output=False).rstrip()
-                below = below.replace(f"class {type(child).__name__}(", f"class {name}(", 1)
-                text = text.rstrip(" ") + "\n" + "\n".join(f"    {line}" for line in below.split("\n")) + "\n"
-        if print_output:
-            print(text)
-        return text
+        return print_readable(self, self._graph, print_output)
 
     # ---- hooks ----
 
@@ -351,6 +341,21 @@ class GraphModule(nn.Module):
     def __str__(self) -> str:
         reminder = "# To see more debug info, please use `graph_module.print_readable()`"
         return "\n".join([super().__str__(), self.code, reminder])
+
+
+def print_readable(module: nn.Module, graph: Graph, print_output: bool = True) -> str:
+    """The annotated code of a module that a graph describes, and of those inside of it."""
+    graph._sync()
+    text = graph._code(type(module).__name__, *graph._codegen._tree())
+    known = graph._subs()
+    for name, child in module.named_children():  # sub-graphs are part of the graph's own text
+        if name not in known and hasattr(child, "print_readable"):
+            below = child.print_readable(print_output=False).rstrip()
+            below = below.replace(f"class {type(child).__name__}(", f"class {name}(", 1)
+            text = text.rstrip(" ") + "\n" + "\n".join(f"    {line}" for line in below.split("\n")) + "\n"
+    if print_output:
+        print(text)
+    return text
 
 
 # ---- printed code that runs ----

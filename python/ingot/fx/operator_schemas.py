@@ -35,7 +35,7 @@ _WORDS: dict[str, Any] = {
 
 def _python_type(text: str) -> Any:
     """The type of typing that a type of a schema is."""
-    for word, made in (("List", typing.List), ("Optional", typing.Optional)):
+    for word, made in (("List", typing.List), ("Optional", typing.Optional)):  # noqa: UP006 (as PyTorch prints it)
         if text.startswith(f"{word}[") and text.endswith("]"):
             return made[_python_type(text[len(word) + 1 : -1])]
     return _WORDS.get(text, Any)

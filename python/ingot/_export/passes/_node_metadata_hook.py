@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 
 from ingot import fx
-from ingot.fx.node import map_aggregate
 from ingot.fx.graph_module import GraphModule
+from ingot.fx.node import map_aggregate
 
 __all__: list[str] = []
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ingot import fx
+from ingot._export.passes.replace_set_grad_with_hop_pass import _name_of
 from ingot._export.passes.replace_with_hop_pass_util import (
     _first_call,
     _inline,
     _replace_with_hop_helper,
     _replace_with_hop_pass_helper,
 )  # fmt: skip
-from ingot._export.passes.replace_set_grad_with_hop_pass import _name_of
 from ingot._higher_order_ops.wrap import wrap_with_autocast
 from ingot.amp.autocast_mode import _enter_autocast, _exit_autocast
 from ingot.export.graph_signature import ExportGraphSignature

@@ -131,7 +131,7 @@ def _type(text: str) -> Any:
     if text.startswith("{"):
         return typing.Dict[str, _type(text[1:-1])]  # noqa: UP006
     if text.endswith("?"):
-        return typing.Optional[_type(text[:-1])]
+        return typing.Optional[_type(text[:-1])]  # noqa: UP045
     plain = {"str": str, "int": int, "float": float, "bool": bool}
     return plain.get(text) or globals().get(text) or typing.ForwardRef(text)
 
