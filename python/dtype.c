@@ -59,15 +59,22 @@ static const name_facts only_names[] = {
     {"quint4x2", "QUInt4x2", 1, false, false, UNDEFINED_QUANTIZED},
     {"quint2x4", "QUInt2x4", 1, false, false, UNDEFINED_QUANTIZED},
 };
-// The base is a dtype of ours, for descriptors of the base type that are called with the object.
 typedef struct {
   py_dtype base;
   const name_facts *facts;
 } dtype_name;
 static dtype_name name_objects[PY_COUNT(only_names)];
 
+static PyTypeObject dtype_name_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ingot.dtype (one that Ingot has no tensors of)",
+    .tp_basicsize = sizeof(dtype_name),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_base = &py_dtype_type,
+};
+
+// NULL: a dtype that tensors have.
 static const name_facts *facts_of(PyObject *o) {
-  return ((dtype_name *)o)->facts;
+  return Py_IS_TYPE(o, &dtype_name_type) ? ((dtype_name *)o)->facts : NULL;
 }
 static dtype_name *complex32(void) {
   size_t i = 0;
@@ -75,91 +82,44 @@ static dtype_name *complex32(void) {
   return &name_objects[i];
 }
 
-static PyObject *name_repr(PyObject *o) {
-  return PyUnicode_FromFormat("torch.%s", facts_of(o)->text);
-}
-static PyObject *name_is_float(PyObject *o, void *unused) {
-  (void)unused;
-  return PyBool_FromLong(facts_of(o)->is_float);
-}
-static PyObject *name_is_complex(PyObject *o, void *unused) {
-  (void)unused;
-  return PyBool_FromLong(facts_of(o)->is_complex);
-}
-static PyObject *name_is_signed(PyObject *o, void *unused) {
-  (void)unused;
-  signedness sign = facts_of(o)->sign;
-  if (sign == SIGNED) Py_RETURN_TRUE;
-  PyErr_SetString(PyExc_RuntimeError, sign == UNDEFINED_BITS
-                                          ? "Bits types are undefined"
-                                          : "isSignedType not supported for quantized types");
-  return NULL;
-}
-static PyObject *name_itemsize(PyObject *o, void *unused) {
-  (void)unused;
-  return PyLong_FromLong(facts_of(o)->size);
-}
-static PyObject *name_to_complex(PyObject *o, PyObject *unused) {
-  (void)unused;
-  if (facts_of(o)->is_complex) return Py_NewRef(o);
-  return PyErr_Format(PyExc_RuntimeError, "Unknown Complex ScalarType for %s", facts_of(o)->type);
-}
-static PyObject *name_to_real(PyObject *o, PyObject *unused) {
-  (void)unused;
-  return facts_of(o)->is_complex ? py_from_dtype(IG_F16) : Py_NewRef(o);
-}
-static PyObject *name_reduce(PyObject *o, PyObject *unused) {
-  (void)unused;
-  return PyUnicode_FromString(facts_of(o)->text);
-}
-
-static PyGetSetDef name_getset[] = {
-    {"is_floating_point", name_is_float, NULL, NULL, NULL},
-    {"is_complex", name_is_complex, NULL, NULL, NULL},
-    {"is_signed", name_is_signed, NULL, NULL, NULL},
-    {"itemsize", name_itemsize, NULL, NULL, NULL},
-    {NULL, NULL, NULL, NULL, NULL},
-};
-static PyMethodDef name_methods[] = {
-    {"to_complex", name_to_complex, METH_NOARGS, NULL},
-    {"to_real", name_to_real, METH_NOARGS, NULL},
-    {"__reduce__", name_reduce, METH_NOARGS, NULL},
-    {NULL, NULL, 0, NULL},
-};
-static PyTypeObject dtype_name_type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ingot.dtype (one that Ingot has no tensors of)",
-    .tp_basicsize = sizeof(dtype_name),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .tp_base = &py_dtype_type,
-    .tp_repr = name_repr,
-    .tp_getset = name_getset,
-    .tp_methods = name_methods,
-};
-
 static ig_dtype dtype_of(PyObject *o) {
   return ((py_dtype *)o)->d;
 }
 
+static const char *text_of(PyObject *o) {
+  return facts_of(o) ? facts_of(o)->text : ig_dtype_text(dtype_of(o));
+}
 static PyObject *dtype_repr(PyObject *o) {
-  return PyUnicode_FromFormat("torch.%s", ig_dtype_text(dtype_of(o)));
+  return PyUnicode_FromFormat("torch.%s", text_of(o));
 }
 
 static PyObject *dtype_is_float(PyObject *o, void *unused) {
   (void)unused;
-  return PyBool_FromLong(ig_dtype_is_float(dtype_of(o)));
+  const name_facts *f = facts_of(o);
+  return PyBool_FromLong(f ? f->is_float : ig_dtype_is_float(dtype_of(o)));
 }
 static PyObject *dtype_is_complex(PyObject *o, void *unused) {
   (void)unused;
-  return PyBool_FromLong(ig_dtype_is_complex(dtype_of(o)));
+  const name_facts *f = facts_of(o);
+  return PyBool_FromLong(f ? f->is_complex : ig_dtype_is_complex(dtype_of(o)));
 }
 static PyObject *dtype_is_signed(PyObject *o, void *unused) {
   (void)unused;
+  const name_facts *f = facts_of(o);
+  if (f && f->sign == SIGNED) Py_RETURN_TRUE;
+  if (f) {
+    PyErr_SetString(PyExc_RuntimeError, f->sign == UNDEFINED_BITS
+                                            ? "Bits types are undefined"
+                                            : "isSignedType not supported for quantized types");
+    return NULL;
+  }
   ig_dtype d = dtype_of(o);
   return PyBool_FromLong(d != IG_BOOL && d != IG_U8 && d != IG_U16 && d != IG_U32 && d != IG_U64);
 }
 static PyObject *dtype_itemsize(PyObject *o, void *unused) {
   (void)unused;
-  return PyLong_FromSize_t(ig_dtype_size(dtype_of(o)));
+  const name_facts *f = facts_of(o);
+  return PyLong_FromSize_t(f ? f->size : ig_dtype_size(dtype_of(o)));
 }
 static PyObject *package_name(PyObject *o, void *unused) {
   (void)o;
@@ -169,6 +129,9 @@ static PyObject *package_name(PyObject *o, void *unused) {
 
 static PyObject *dtype_to_complex(PyObject *o, PyObject *unused) {
   (void)unused;
+  const name_facts *f = facts_of(o);
+  if (f && f->is_complex) return Py_NewRef(o);
+  if (f) return PyErr_Format(PyExc_RuntimeError, "Unknown Complex ScalarType for %s", f->type);
   switch (dtype_of(o)) {
     case IG_F16:
       return Py_NewRef((PyObject *)complex32());
@@ -188,12 +151,14 @@ static PyObject *dtype_to_complex(PyObject *o, PyObject *unused) {
 
 static PyObject *dtype_to_real(PyObject *o, PyObject *unused) {
   (void)unused;
+  const name_facts *f = facts_of(o);
+  if (f) return f->is_complex ? py_from_dtype(IG_F16) : Py_NewRef(o);
   return py_from_dtype(ig_to_real(dtype_of(o)));
 }
 
 static PyObject *dtype_reduce(PyObject *o, PyObject *unused) {
   (void)unused;
-  return PyUnicode_FromString(ig_dtype_text(dtype_of(o)));
+  return PyUnicode_FromString(text_of(o));
 }
 
 static PyGetSetDef dtype_getset[] = {

@@ -83,12 +83,6 @@ def is_tensor_like_type(typ: Any) -> bool:
     return str(typ) in ("Tensor", "Optional[Tensor]")
 
 
-def is_tensorlist_like_type(typ: Any) -> bool:
-    return str(typ) in (
-        "List[Tensor]", "List[Optional[Tensor]]", "Optional[List[Tensor]]", "Optional[List[Optional[Tensor]]]"
-    )  # fmt: skip
-
-
 def has_kwarg_only_args(schema: Any) -> bool:
     return any(a.kwarg_only for a in schema.arguments)
 
