@@ -367,7 +367,17 @@ void py_note_call(PyObject *self, PyObject *const *args, size_t npos, PyObject *
   PyErr_Restore(type, value, trace);
 }
 
-PyObject *py_op_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
+// Errors that say that no schema accepts the arguments: functions and methods raise one class,
+// packets and overloads the other.
+static bool refused(const py_op *op) {
+  bool exact = op->set->style == IG_STYLE_OVERLOAD || op->set->style == IG_STYLE_PACKET;
+  return PyErr_ExceptionMatches(PyExc_TypeError) ||
+         (exact && PyErr_ExceptionMatches(PyExc_RuntimeError));
+}
+
+// `shown` is the function that __torch_function__ gets: for x + y the method, not the function.
+static PyObject *call_shown(PyObject *self, PyObject *shown, PyObject *const *args, size_t nargsf,
+                            PyObject *kwnames) {
   const py_op *op = (py_op *)self;
   size_t nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0;
   py_args call;  // most of it is buffer space that need not be cleared
@@ -384,7 +394,7 @@ PyObject *py_op_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObj
   ig_ctx *c = py_ctx();
   const py_thread *t = py_thread_of(c);
   if ((py.overriding || t->modes) && !t->function_off) {
-    int taken = py_overridden(self, args, call.given.npos, kwnames, false, &out);
+    int taken = py_overridden(shown, args, call.given.npos, kwnames, false, &out);
     if (taken != 0) return out;
   }
   if (nkw > 0 && !split_keywords(op, &call)) return NULL;
@@ -398,12 +408,12 @@ PyObject *py_op_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObj
   }
   if (!out && inside) py_note_call(self, args, call.given.npos, kwnames);
   // An argument that no schema accepts may be an object with __torch_function__.
-  if (!out && PyErr_ExceptionMatches(PyExc_TypeError) && !t->function_off) {
+  if (!out && !t->function_off && refused(op)) {
     PyObject *type = NULL;
     PyObject *value = NULL;
     PyObject *trace = NULL;
     PyErr_Fetch(&type, &value, &trace);
-    if (py_overridden(self, args, call.given.npos, kwnames, true, &out) == 0) {
+    if (py_overridden(shown, args, call.given.npos, kwnames, true, &out) == 0) {
       PyErr_Restore(type, value, trace);
     } else {
       Py_XDECREF(type);
@@ -412,6 +422,10 @@ PyObject *py_op_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObj
     }
   }
   return out;
+}
+
+PyObject *py_op_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
+  return call_shown(self, self, args, nargsf, kwnames);
 }
 
 // ---- making ----
@@ -476,7 +490,8 @@ PyObject *py_fn_call(py_fn fn, PyObject *const *args, size_t n) {
   ig_ctx *c = py_ctx();
   const char *name = PyUnicode_AsUTF8(((py_op *)op)->name);
   bool inside = py_region(c, "method_descriptor", name, NULL);
-  PyObject *out = py_op_call(op, args, n, NULL);
+  PyObject *shown = _PyType_Lookup(py_tensor_type, ((py_op *)op)->name);
+  PyObject *out = call_shown(op, shown ? shown : op, args, n, NULL);
   if (inside) py_region_leave(c);
   return out;
 }

@@ -12,15 +12,17 @@
 
 // ---- declaring ----
 
-// capture_begin(env=None, aot=False): env is the environment of fake inputs; aot: for ingot/aot.h,
-// so that changes of the grad mode are recorded and a symbolic number has one node.
+// capture_begin(env=None, aot=False, modes=False): env is the environment of fake inputs; aot: for
+// ingot/aot.h, so that changes of the grad mode are recorded and a symbolic number has one node;
+// modes: changes of the grad mode are recorded.
 static PyObject *capture_begin(PyObject *module, PyObject *args, PyObject *kwargs) {
   (void)module;
-  static char *keys[] = {"env", "aot", NULL};
+  static char *keys[] = {"env", "aot", "modes", NULL};
   PyObject *env = NULL;
   ig_sym *sym = NULL;
   int aot = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Op:capture_begin", keys, &env, &aot)) {
+  int modes = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Opp:capture_begin", keys, &env, &aot, &modes)) {
     return NULL;
   }
   if (!py_to_env(env, &sym)) return NULL;
@@ -31,7 +33,7 @@ static PyObject *capture_begin(PyObject *module, PyObject *args, PyObject *kwarg
     c->mode->capture->release = IG_RELEASE_2_5;
     c->mode->capture->keeps_draws = true;
   }
-  if (py_trace_begin(c, false, aot != 0)) Py_RETURN_NONE;
+  if (py_trace_begin(c, false, aot != 0 || modes != 0)) Py_RETURN_NONE;
   ig_capture_abort(c);
   return NULL;
 }

@@ -123,7 +123,8 @@ static PyObject *graph_insert_at(PyObject *o, PyObject *args) {
   int after = 0;
   if (!PyArg_ParseTuple(args, "Op:_insert_at", &node, &after)) return NULL;
   if (node != Py_None && (!py_is_fx_node(node) || py_fx_node_of(node)->graph != p->g)) {
-    PyErr_SetString(PyExc_AssertionError, "Node to insert before is not in graph.");
+    PyErr_Format(PyExc_AssertionError, "Node to insert %s is not in graph.",
+                 after ? "after" : "before");
     return NULL;
   }
   PyObject *old = p->anchor ? py_from_node(p->anchor) : Py_NewRef(Py_None);
@@ -245,6 +246,11 @@ static bool tree_args(ig_ctx *c, PyObject *names, Py_ssize_t npos, PyObject *key
   }
   tree->npos = (size_t)npos;
   tree->names = texts(c, names, &tree->n);
+  if (keys == Py_None && tree->names && tree->npos == tree->n) return true;
+  if (!PyTuple_Check(keys)) {
+    PyErr_SetString(PyExc_TypeError, "keys must be a tuple of str");
+    return false;
+  }
   tree->keys = tree->names ? texts(c, keys, &nkeys) : NULL;
   if (!tree->keys) return false;
   if (tree->npos <= tree->n && nkeys >= tree->n - tree->npos) return true;
@@ -253,13 +259,14 @@ static bool tree_args(ig_ctx *c, PyObject *names, Py_ssize_t npos, PyObject *key
 }
 
 // _code(class name or None, names or None, npos, keys): with names, the code of a function that
-// takes trees: npos positional arguments, the others by keys. With a class name, annotated.
+// takes trees: npos positional arguments, the others by keys (None: the tree has no keyword
+// arguments). With a class name, annotated.
 static PyObject *graph_code(PyObject *o, PyObject *args) {
   const char *name = NULL;
   PyObject *names = Py_None;
   PyObject *keys = NULL;
   Py_ssize_t npos = 0;
-  if (!PyArg_ParseTuple(args, "zOnO!:_code", &name, &names, &npos, &PyTuple_Type, &keys)) {
+  if (!PyArg_ParseTuple(args, "zOnO:_code", &name, &names, &npos, &keys)) {
     return NULL;
   }
   ig_ctx *c = py_ctx();

@@ -2,6 +2,7 @@
 // The Node type: what torch.fx.Node shows, read from and written to the engine's node.
 #include "fx.h"
 
+#include <stdint.h>
 #include <string.h>
 
 static ig_node *node_of(PyObject *o) {
@@ -63,6 +64,19 @@ static int node_setattro(PyObject *o, PyObject *name, PyObject *value) {
 
 static PyObject *node_repr(PyObject *o) {
   return PyUnicode_FromString(node_of(o)->name);
+}
+
+// Nodes are ordered by their places in the graph, and equal if they are the same object.
+static PyObject *node_compare(PyObject *a, PyObject *b, int how) {
+  if (!py_is_fx_node(b) || how == Py_EQ || how == Py_NE) Py_RETURN_NOTIMPLEMENTED;
+  const ig_node *x = node_of(a);
+  const ig_node *y = node_of(b);
+  bool less = how == Py_LT || how == Py_LE;
+  bool same = x == y && (how == Py_LE || how == Py_GE);
+  return PyBool_FromLong(same || (less ? ig_node_precedes(x, y) : ig_node_precedes(y, x)));
+}
+static Py_hash_t node_hash(PyObject *o) {
+  return (Py_hash_t)((uintptr_t)o >> 4);
 }
 
 static PyObject *get_graph(PyObject *o, void *unused) {
@@ -432,6 +446,8 @@ PyTypeObject py_fx_node_type = {
     .tp_traverse = node_traverse,
     .tp_clear = node_clear,
     .tp_repr = node_repr,
+    .tp_richcompare = node_compare,
+    .tp_hash = node_hash,
     .tp_setattro = node_setattro,
     .tp_dictoffset = offsetof(py_fx_node, dict),
     .tp_weaklistoffset = offsetof(py_fx_node, weak),

@@ -352,13 +352,14 @@ static bool replace_direct(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
   return true;
 }
 
-// capture_end_graph(result, composite) -> Graph: `result` is what the graph returns; composite:
-// composite operators are decomposed.
+// capture_end_graph(result, composite, whole=False) -> Graph: `result` is what the graph returns;
+// composite: composite operators are decomposed; whole: calls whose results are unused stay.
 static PyObject *capture_end_graph(PyObject *module, PyObject *args) {
   (void)module;
   PyObject *result = NULL;
   int composite = 0;
-  if (!PyArg_ParseTuple(args, "Op:capture_end_graph", &result, &composite)) return NULL;
+  int whole = 0;
+  if (!PyArg_ParseTuple(args, "Op|p:capture_end_graph", &result, &composite, &whole)) return NULL;
   ig_ctx *c = py_ctx();
   ig_scope s = ig_scope_open(c);
   ig_value v;
@@ -371,12 +372,13 @@ static PyObject *capture_end_graph(PyObject *module, PyObject *args) {
   ig_status st = tuple ? ig_capture_end(c, v.list.at, v.list.n, &g) : ig_capture_end(c, &v, 1, &g);
   py_trace_end(c);
   if (st == IG_OK && !tuple) g->last->bare = true;
-  if (st == IG_OK) (void)ig_graph_dce(g);
+  if (st == IG_OK && !whole) (void)ig_graph_dce(g);
   if (st == IG_OK && composite) {
     ig_graph *lower = NULL;
     direct_trace direct = {false};
     ig_decompose_args level = {.level = IG_DECOMPOSE_COMPOSITE,
                                .once = true,
+                               .whole = whole != 0,
                                .keep = keep_direct,
                                .replace = replace_direct,
                                .user = &direct};

@@ -228,19 +228,22 @@ static PyObject *pt2_save(PyObject *module, PyObject *args) {
 
 // ---- the text alone
 
-// pt2_text(program, opsets) -> bytes
+// pt2_text(program, opsets, layout="newest") -> bytes
 static PyObject *pt2_text(PyObject *module, PyObject *args) {
   (void)module;
   PyObject *program = NULL;
   PyObject *opsets = NULL;
-  if (!PyArg_ParseTuple(args, "OO!:pt2_text", &program, &PyDict_Type, &opsets)) return NULL;
+  const char *layout = "newest";
+  if (!PyArg_ParseTuple(args, "OO!|s:pt2_text", &program, &PyDict_Type, &opsets, &layout)) {
+    return NULL;
+  }
   if (!py_is_program(program)) return NULL;
   ig_ctx *c = py_ctx();
   ig_save_options o = {.size = sizeof o};
   ig_str text = ig_str_make(c->alloc);
   PyObject *out = NULL;
   ig_scope s = ig_scope_open(c);
-  if (read_opsets(c, opsets, &o)) {
+  if (read_layout(layout, &o) && read_opsets(c, opsets, &o)) {
     ig_status st = ig_pt2_write_program(c, py_program_of(program), &o, &text);
     out = st == IG_OK ? PyBytes_FromStringAndSize(text.at, (Py_ssize_t)text.n) : py_raise(c);
   }

@@ -379,8 +379,8 @@ static PyGetSetDef sym_getset[] = {
   .nb_true_divide = sym_truediv, .nb_power = sym_pow, .nb_negative = sym_neg,        \
   .nb_positive = sym_pos, .nb_absolute = sym_abs, .nb_bool = sym_bool
 static PyNumberMethods symint_number = {
-    ARITHMETIC,      .nb_lshift = sym_lshift, .nb_rshift = sym_rshift, .nb_and = sym_and,
-    .nb_or = sym_or, .nb_int = symint_int,    .nb_index = symint_int,  .nb_float = symint_float,
+    ARITHMETIC,           .nb_lshift = sym_lshift, .nb_rshift = sym_rshift,
+    .nb_int = symint_int, .nb_index = symint_int,  .nb_float = symint_float,
 };
 static PyNumberMethods symfloat_number = {
     ARITHMETIC,
@@ -496,7 +496,22 @@ static PyObject *sym_known(PyObject *module, PyObject *o) {
   return known ? PyBool_FromLong(yes) : Py_NewRef(Py_None);
 }
 
+// sym_guard_size(SymBool) -> bool: a size from data counts as neither 0 nor 1.
+static PyObject *sym_guard_size(PyObject *module, PyObject *o) {
+  (void)module;
+  if (!Py_IS_TYPE(o, &py_symbool_type)) {
+    PyErr_Format(PyExc_TypeError, "expected a SymBool, not %s", py_type_name(o));
+    return NULL;
+  }
+  ig_ctx *c = py_ctx();
+  ig_mode_scope mode = enter(c, &o, 1);
+  bool yes = ig_bool_guard_size(c, &((py_sym *)o)->v);
+  ig_mode_pop(c, &mode);
+  return py_ok(c) ? PyBool_FromLong(yes) : NULL;
+}
+
 static PyMethodDef functions[] = {
+    {"sym_guard_size", sym_guard_size, METH_O, NULL},
     {"sym_apply", (PyCFunction)(void (*)(void))sym_apply, METH_FASTCALL, NULL},
     {"sym_check", sym_check, METH_VARARGS, NULL},
     {"sym_is_size", sym_is_size, METH_O, NULL},

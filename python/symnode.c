@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SymInt.node: the expression as an object that prints, compares and lists its symbols; the hint.
 #include <string.h>
+#include "fx.h"
 
 #include "op/record.h"
 #include "py.h"
@@ -258,7 +259,11 @@ static PyObject *symnode_require_hint(PyObject *o, PyObject *unused) {
 }
 static PyObject *symnode_env(PyObject *o, void *unused) {
   (void)unused;
-  return py_from_env(number_of(o)->sym);
+  PyObject *type = py_fx_class("ingot.fx.experimental.symbolic_shapes", "ShapeEnv");
+  PyObject *env = type ? py_from_env(number_of(o)->sym) : NULL;
+  PyObject *out = env ? PyObject_CallMethod(type, "_of", "O", env) : NULL;
+  Py_XDECREF(env);
+  return out;
 }
 static PyObject *symnode_pytype(PyObject *o, void *unused) {
   (void)unused;

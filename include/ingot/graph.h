@@ -159,6 +159,7 @@ typedef struct ig_decompose_args {
   // time: literals stay literals and detaching one is a no-op.
   bool once;
   bool functional;  // a program of training level that writes nothing: not lowered first
+  bool whole;       // calls whose results nobody reads stay
   // If not NULL, called before the built-in decompositions: replaces a call by other calls (which
   // are decomposed in turn) and fills outs, or returns false.
   bool (*replace)(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs, void *user);

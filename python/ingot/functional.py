@@ -279,16 +279,6 @@ def istft(
 # Checks that hold for symbolic numbers as well
 
 
-def _assert(condition: Any, message: str) -> None:
-    """An assertion that symbolic traces record."""
-    override = getattr(type(condition), "__torch_function__", None)
-    if override is not None and not isinstance(condition, Tensor):
-        override(_assert, (type(condition),), (condition, message), {})
-        return
-    if not condition:
-        raise AssertionError(message)
-
-
 def _check_with(error: type, cond: Any, message: Any) -> None:
     if not isinstance(cond, (bool, _C.SymBool)):
         raise TypeError(f"cond must be a bool, but got {type(cond)}")
@@ -418,6 +408,9 @@ def _assert(condition: Any, message: str) -> None:
         override(_assert, (type(condition),), (condition, message), {})
         return
     assert condition, message
+
+
+_assert.__module__ = "ingot"  # as graphs print it
 
 
 def _check_tensor_all_with(error_type: Any, cond: Any, message: Any = None) -> None:

@@ -117,6 +117,20 @@ static void substitute(ig_value *v, size_t n, const ig_node *from, ig_node *to) 
   }
 }
 
+// Walks in both directions at once: nodes that are compared are usually close to each other.
+bool ig_node_precedes(const ig_node *a, const ig_node *b) {
+  const ig_node *down = a->next;
+  const ig_node *up = a->prev;
+  if (a->graph != b->graph) return false;
+  while (down || up) {
+    if (down == b) return true;
+    if (up == b) return false;
+    down = down ? down->next : NULL;
+    up = up ? up->prev : NULL;
+  }
+  return false;
+}
+
 bool ig_node_replace_input(ig_ctx *c, ig_node *n, ig_node *from, ig_node *to) {
   substitute((ig_value *)n->args, n->npos + n->nkw, from, to);
   return list_operands(c, n->graph, n);

@@ -150,6 +150,7 @@ struct ig_node {
   // PLACEHOLDER: its role in the signature.
   ig_input_kind role;
   bool persistent;
+  bool late;         // a tangent: nothing that is computed before the gradients may read its sizes
   const char *path;  // "fc.weight"
   // Value of such a placeholder and of ATTR: one of these.
   ig_tensor *constant;  // retained
@@ -266,6 +267,8 @@ bool ig_graph_replace(ig_ctx *c, ig_graph *g, ig_node *from, ig_node *to);
 bool ig_node_set_args(ig_ctx *c, ig_node *n, const ig_value *args, size_t npos, size_t nkw,
                       const char *const *keys);
 bool ig_node_replace_input(ig_ctx *c, ig_node *n, ig_node *from, ig_node *to);
+// Does a stand before b? False if they are the same node or nodes of different graphs.
+bool ig_node_precedes(const ig_node *a, const ig_node *b);
 bool ig_node_set_val(ig_ctx *c, ig_node *n, const ig_value *val);
 // Replaces the value `from` of nodes of g by `to`. Takes time proportional to their number, not to
 // the size of the graph.
@@ -325,7 +328,8 @@ ig_status ig_graph_lint(ig_ctx *c, const ig_graph *g);
 // Printed forms, besides those of ingot/graph.h; freed by ig_text_free, NULL after an error.
 char *ig_node_text(ig_ctx *c, const ig_node *n);  // its line of ig_graph_text
 // Code of a function that takes and returns trees: n arguments, the first npos positional, the
-// others keyword arguments under keys.
+// others keyword arguments under keys. Without keys the tree is the list of the arguments, not the
+// pair of positional and keyword arguments.
 typedef struct ig_tree_args {
   const char *const *names;
   size_t n;

@@ -90,7 +90,9 @@ static void print_list(const ig_printer *p, const ig_value *v) {
     return;
   }
   ig_str_add(p->s, "%s", open[v->seq]);
-  ig_print_values(p, v->list.at, v->list.n);
+  ig_printer plain = *p;  // a slice is printed by Python, which knows nothing of the marks of nodes
+  plain.plain = p->plain || v->seq == IG_SEQ_SLICE;
+  ig_print_values(&plain, v->list.at, v->list.n);
   if (v->seq == IG_SEQ_TUPLE && v->list.n == 1) ig_str_add(p->s, ",");
   ig_str_add(p->s, v->seq == IG_SEQ_LIST ? "]" : ")");
 }
@@ -99,7 +101,8 @@ void ig_print_value(const ig_printer *p, const ig_value *v) {
   ig_str *s = p->s;
   switch (v->kind) {
     case IG_KIND_NODE:
-      ig_str_add(s, "%s%s", p->form == IG_TEXT_LIST ? "%" : "", ig_print_name(p, v->node));
+      ig_str_add(s, "%s%s", p->form == IG_TEXT_LIST && !p->plain ? "%" : "",
+                 ig_print_name(p, v->node));
       break;
     case IG_KIND_INT:
       ig_str_int(s, v->i);
@@ -245,7 +248,8 @@ static const char *operator_format(const char *target) {
       {"isub", "$ -= $;"},     {"imul", "$ *= $;"},     {"ifloordiv", "$ //= $;"},
       {"itruediv", "$ /= $;"}, {"imod", "$ %= $;"},     {"ipow", "$ **= $;"},
       {"ilshift", "$ <<= $;"}, {"irshift", "$ >>= $;"}, {"iand", "$ &= $;"},
-      {"ior", "$ |= $;"},      {"ixor", "$ ^= $;"},     {"imatmul", "$ @= $;"}};
+      {"ior", "$ |= $;"},      {"ixor", "$ ^= $;"},     {"imatmul", "$ @= $;"},
+      {"setitem", "$[$] = $;"}};
   if (!is_in(target, "_operator")) return NULL;
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
     if (strcmp(table[i][0], target + strlen("_operator.")) == 0) return table[i][1];
@@ -280,11 +284,12 @@ static bool is_operator_call(const ig_node *n) {
   return n->callee == IG_CALLEE_OP || n->callee == IG_CALLEE_SIZE;
 }
 
-// A function of another module is a global of the printed code: math.ceil is math_ceil.
+// A function of another module is a global of the printed code: math.ceil is math_ceil, and so is a
+// method of Tensor.
 static void print_callee(const ig_printer *p, const ig_node *n) {
   if (is_operator_call(n)) {
     ig_str_add(p->s, "torch.ops.%s", n->target);
-  } else if (is_in(n->target, "torch")) {
+  } else if (is_in(n->target, "torch") && !is_in(n->target, "torch.Tensor")) {
     ig_str_add(p->s, "%s", n->target);
   } else {
     for (const char *at = n->target; *at; at++) ig_str_add(p->s, "%c", *at == '.' ? '_' : *at);

@@ -16,6 +16,7 @@ typedef struct ig_printer {
   const ig_host *host;
   const ig_tree_args *tree;  // code of a function of trees; NULL: of flat values
   bool typed;                // with the types of values
+  bool plain;                // names of nodes without their mark
 } ig_printer;
 
 void ig_print_value(const ig_printer *p, const ig_value *v);

@@ -45,13 +45,13 @@ static void print_flatten(const ig_printer *p, const ig_graph *g) {
   }
   if (!any) return;
   const ig_tree_args *t = p->tree;
-  ig_str_add(p->s, ", = fx_pytree.tree_flatten_spec(([");
+  ig_str_add(p->s, ", = fx_pytree.tree_flatten_spec(%s[", t->keys ? "(" : "");
   for (size_t i = 0; i < t->npos; i++) ig_str_add(p->s, "%s%s", i ? ", " : "", t->names[i]);
-  ig_str_add(p->s, "], {");
+  ig_str_add(p->s, t->keys ? "], {" : "]");
   for (size_t i = t->npos; i < t->n; i++) {
     ig_str_add(p->s, "%s'%s':%s", i > t->npos ? ", " : "", t->keys[i - t->npos], t->names[i]);
   }
-  ig_str_add(p->s, "}), self._in_spec)\n");
+  ig_str_add(p->s, t->keys ? "}), self._in_spec)\n" : ", self._in_spec)\n");
 }
 
 // Where a node was recorded: its innermost frame.

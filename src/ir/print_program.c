@@ -126,7 +126,11 @@ static void print_return(const unlift *u, const ig_printer *p) {
 
 static char *print_module(unlift *u, const ig_node **readers) {
   ig_str s = ig_str_make(u->c->alloc);
-  ig_printer p = {&s, IG_TEXT_CODE, u->names, readers, u->p->graph->host, NULL, false};
+  ig_printer p = {.s = &s,
+                  .form = IG_TEXT_CODE,
+                  .names = u->names,
+                  .readers = readers,
+                  .host = u->p->graph->host};
   const ig_graph *g = u->p->graph;
   // A target stays alive until it has been written.
   for (size_t i = 0; i < u->p->noutputs; i++) {

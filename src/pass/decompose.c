@@ -130,7 +130,7 @@ ig_status ig_graph_decompose(ig_ctx *c, const ig_graph *g, const ig_decompose_ar
   table_free(&known);
   if (!*out) return c->status;
   ig_graph_drop_grad_modes(*out);
-  (void)ig_graph_dce(*out);
+  if (!known.args->whole) (void)ig_graph_dce(*out);
   if (ig_graph_verify(c, *out) == IG_OK) return IG_OK;
   ig_graph_free(*out);
   *out = NULL;

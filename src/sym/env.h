@@ -56,6 +56,7 @@ typedef struct ig_env {
   bool remembers;  // some of them hold in canonical form
   size_t known_cap;
   bool asks_empty;         // ask whether views are empty, as non-strict PyTorch does
+  bool skips_layouts;      // do not ask for layouts where only PyTorch's guards would need it
   bool keeps_checked;      // a check keeps its operands in the program, as strict PyTorch does
   bool deferred;           // complex guards become assertions
   bool choices;            // scripts record conditions on dynamic sizes instead of deciding them
@@ -97,6 +98,8 @@ ig_answer ig_env_recall(ig_ctx *c, const ig_expr *relation);
 
 // Queries. A plain value is its own answer. After IG_DATA_DEPENDENT the answer is false.
 bool ig_bool_guard(ig_ctx *c, const ig_value *b);
+// The same, where a size from data counts as neither 0 nor 1.
+bool ig_bool_guard_size(ig_ctx *c, const ig_value *b);
 int64_t ig_int_guard(ig_ctx *c, ig_int i);
 double ig_float_guard(ig_ctx *c, const ig_value *f);
 bool ig_bool_known(ig_ctx *c, const ig_value *b, bool *answer);

@@ -218,7 +218,7 @@ static void callees(void **state) {
       "    fc = getattr(self.layers, \"0\").fc(x);  x = None\n"
       "    return fn\n    ");
   prints(ig_node_text(c, fn),
-         "%fn : [num_users=1] = call_function[target=my.lib.fn](args = ((%x,), slice(None, %ceil, "
+         "%fn : [num_users=1] = call_function[target=my.lib.fn](args = ((%x,), slice(None, ceil, "
          "None), {k: aten.relu.default}), kwargs = {q: thing})");
 }
 
@@ -235,6 +235,21 @@ static void trees(void **state) {
          "    p_0, q, = fx_pytree.tree_flatten_spec(([p], {'q':q}), self._in_spec)\n"
          "    relu = torch.ops.aten.relu.default(p_0);  p_0 = None\n"
          "    return pytree.tree_unflatten((relu,), self._out_spec)\n    ");
+  ig_tree_args alone = {names, 2, 2, NULL};
+  char *text = ig_graph_tree_code(c, g, &alone);
+  assert_non_null(strstr(text, "tree_flatten_spec([p, q], self._in_spec)"));
+  ig_text_free(c, text);
+}
+
+static void order(void **state) {
+  (void)state;
+  ig_node *x = input(g, "x");
+  ig_node *a = relu(g, x);
+  ig_node *b = relu(g, a);
+  assert_true(ig_node_precedes(x, b) && ig_node_precedes(a, b));
+  assert_false(ig_node_precedes(b, a) || ig_node_precedes(a, a));
+  ig_graph_move(g, b, a);
+  assert_true(ig_node_precedes(b, a));
 }
 
 static void lint(void **state) {
@@ -276,6 +291,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(sub_graphs, setup, teardown),
       cmocka_unit_test_setup_teardown(callees, setup, teardown),
       cmocka_unit_test_setup_teardown(trees, setup, teardown),
+      cmocka_unit_test_setup_teardown(order, setup, teardown),
       cmocka_unit_test_setup_teardown(lint, setup, teardown),
       cmocka_unit_test_setup_teardown(many_readers, setup, teardown),
   };

@@ -144,7 +144,7 @@ def test_replace_all_uses() -> None:
     with g.inserting_after(b):
         c = g.call_function(aten.relu.default, (b,))
     users = b.replace_all_uses_with(c, delete_user_cb=lambda n: n is not c)
-    assert users == [out, c] and out.args == ((c,),) and c.args == (b,)
+    assert users == [out] and out.args == ((c,),) and c.args == (b,)
     with pytest.raises(RuntimeError, match="Tried to erase Node mul_tensor but it still had 1 users in the graph"):
         g.erase_node(b)
     assert x.replace_all_uses_with(y) == [a] and a.args == (y, y) and not x.users
@@ -464,3 +464,60 @@ def test_frames_of_strangers_are_located_and_kept(trace: str, place: str | None)
     text = again.graph_module.print_readable(print_output=False)
     before = text[: text.index("aten.relu.default")].rstrip().splitlines()[-2].strip()
     assert place in before if place else not before.startswith("# File: m.py")
+
+
+def test_nodes_are_ordered():
+    x, y, a, b, out = small().nodes
+    assert x < y < a < b and b > a and a <= a and not a < a
+    assert sorted([b, x, a]) == [x, a, b]
+    assert hash(a) == hash(a) and a != b
+    b.append(a)
+    assert b < a
+    assert not x < fx.Graph().placeholder("x")
+
+
+def test_hooks_of_a_module():
+    gm = fx.GraphModule(nn.Module(), small())
+    made, erased, replaced = [], [], []
+    gm._register_create_node_hook(made.append)
+    gm._register_erase_node_hook(erased.append)
+    _, _, a, b, _ = gm.graph.nodes
+    with gm._set_replace_hook(lambda old, new, user: replaced.append((old, new, user))), gm.graph.inserting_after(a):
+        c = gm.graph.call_function(aten.relu.default, (a,))
+        assert a.replace_all_uses_with(c, lambda user: user is not c) == [b]
+    assert made == [c] and replaced == [(a, c.name, b)]
+    b.replace_input_with(c, a)
+    gm.graph.erase_node(c)
+    assert erased == [c]
+    gm._unregister_erase_node_hook(erased.append)
+    with pytest.raises(AssertionError, match="was not registered"):
+        gm._unregister_erase_node_hook(erased.append)
+
+
+def test_refused_nodes():
+    g = small()
+    for arguments in (("foo", "x"), ("call_function", torch.relu, [1]), ("call_function", torch.relu, (), [1])):
+        with pytest.raises(AssertionError):
+            g.create_node(*arguments)
+    with pytest.raises(ValueError, match="but a str is expected"):
+        g.create_node("call_method", torch.relu)
+    with pytest.raises(AssertionError, match="insert after is not in graph"):
+        fx.Graph().inserting_after(next(iter(g.nodes)))
+    g.owning_module = nn.Module()
+    with g.inserting_before(g.output_node()):
+        g.call_module("a.b")
+    with pytest.raises(RuntimeError, match="references nonexistent attribute a of"):
+        g.lint()
+    with pytest.raises(RuntimeError, match="referenced target a.b but that target was not provided in"):
+        fx.GraphModule({}, g)
+
+
+def test_copies_of_a_module():
+    gm = fx.symbolic_trace(nn.Sequential(nn.Linear(2, 2)))
+    gm.other = nn.Linear(1, 1)
+    gm.note = 3
+    gm.meta["k"] = [1]
+    again = copy.deepcopy(gm)
+    assert type(again).__name__ == "GraphModule" and again.meta == {"k": [1]} and again.meta["k"] is not gm.meta["k"]
+    assert not hasattr(again, "other") and not hasattr(again, "note")
+    assert_close(again(torch.ones(1, 2)), gm(torch.ones(1, 2)))

@@ -164,3 +164,71 @@ def test_constants_are_computed_once():
     skipped = split_const_subgraphs(net, skip_folding_node_fn=lambda n: n.target is torch.relu)
     assert [n.target for n in skipped.const_subgraph_module.graph.nodes if n.op == "call_function"] == [operator.add]
     assert torch.equal(skipped(x), net(x))
+
+
+def test_sizes_and_targets():
+    from ingot.fx.passes.graph_manipulation import get_size_of_all_nodes, get_tensor_meta, replace_target_nodes_with
+
+    gm = fx.symbolic_trace(nn.Sequential(nn.Linear(2, 3)))
+    get_size_of_all_nodes(gm, [torch.ones(1, 2)])
+    x, linear, _ = gm.graph.nodes
+    assert x.size_bytes == (8, 8) and linear.size_bytes == (12, 12 + 36)
+    gm = fx.symbolic_trace(lambda x: torch.relu(x))
+    replace_target_nodes_with(gm, "call_function", torch.relu, "call_function", torch.sigmoid)
+    assert gm(torch.zeros(1)).tolist() == [0.5]
+    with pytest.raises(RuntimeError, match="has no tensor metadata"):
+        get_tensor_meta(next(iter(gm.graph.nodes)))
+
+
+class Tagged(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l1, self.l2 = nn.Linear(2, 2), nn.Linear(2, 2)
+        self.p = nn.Parameter(torch.ones(2))
+
+    def forward(self, x, y):
+        a = self.l1(x) + self.p
+        return torch.relu(self.l2(a) * y) + a
+
+
+def test_split_by_tags():
+    from ingot.fx.passes.split_utils import split_by_tags
+
+    gm = fx.symbolic_trace(Tagged())
+    tags = {"l1": "r", "add": "r", "l2": "g", "mul": "g", "relu": "b", "add_1": "b"}
+    for node in gm.graph.nodes:
+        if node.name in tags:
+            node.tag = tags[node.name]
+    made, paths = split_by_tags(gm, ["r", "g", "b"], return_fqn_mapping=True)
+    assert [n.target for n in made.graph.nodes if n.op == "call_module"] == ["r", "g", "b"]
+    assert paths == {"l1": "r.l1", "p": "r.p", "l2": "g.l2"}
+    x = torch.ones(1, 2)
+    assert torch.allclose(made(x, x), gm(x, x))
+    assert torch.allclose(split_by_tags(gm, ["r", "g", "b"], return_tuple=True)(x, x), gm(x, x))
+    with pytest.raises(AssertionError, match="reads from"):
+        split_by_tags(gm, ["b", "g", "r"])
+
+
+def test_orders_and_items():
+    import typing
+
+    from ingot.fx.passes.annotate_getitem_nodes import annotate_getitem_nodes
+    from ingot.fx.passes.tools_common import get_node_target, legalize_graph, stable_topological_sort
+
+    for sort in (legalize_graph, stable_topological_sort):
+        gm = fx.symbolic_trace(lambda x: torch.relu(x) + x.neg())
+        x, relu, neg, add, _ = gm.graph.nodes
+        add.append(relu)
+        with pytest.raises(RuntimeError):
+            gm.graph.lint()
+        sort(gm)
+        gm.graph.lint()
+    calls = [n for n in gm.graph.nodes if n.op.startswith("call_")]
+    assert sorted(get_node_target({}, n) for n in calls) == ["_operator.add", "neg", "torch.relu"]
+
+    def f(x: typing.Tuple[int, str], y: typing.List[float]):  # noqa: UP006
+        return x[1], y[0]
+
+    graph = fx.symbolic_trace(f).graph
+    annotate_getitem_nodes(graph)
+    assert [n.type for n in graph.nodes if n.op == "call_function"] == [str, float]

@@ -230,3 +230,154 @@ def test_types_of_tensors():
     assert not is_consistent(TensorType((1,)), TensorType((1, 2)))
     assert is_more_precise(TensorType((1, 2)), TensorType((1, Dyn)))
     assert not is_more_precise(TensorType((1, Dyn)), TensorType((1, 2)))
+
+
+class Small(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(3, 4)
+
+    def forward(self, x):
+        return self.lin(x).relu() + 1
+
+
+def test_code_runs():
+    """What a module prints is what it runs: transformers of code, own generators, retracing, scripting."""
+    x = torch.ones(2, 3)
+    gm = fx.symbolic_trace(Small())
+    assert fx.symbolic_trace(gm).code == gm.code
+    assert torch.equal(torch.jit.script(gm)(x), gm(x))
+    with gm.graph.on_generate_code(lambda _: lambda body: ["y = 5\n", *(line.replace("+ 1", "+ y") for line in body)]):
+        gm.recompile()
+    assert "    y = 5\n" in gm.code
+    assert torch.equal(gm(x), Small.forward(gm, x) + 4)
+
+    class Twice(fx.CodeGen):
+        def generate_output(self, output_args):
+            return f"return [{output_args}, {output_args}]"
+
+    gm = fx.symbolic_trace(lambda x: x.neg())
+    gm.graph.set_codegen(Twice())
+    gm.recompile()
+    assert [r.tolist() for r in gm(torch.ones(1))] == [[-1], [-1]]
+
+
+def test_errors_mark_the_line(capsys):
+    g = fx.Graph()
+    g.output(g.call_function(torch.add, (g.call_function(torch.neg, (g.placeholder("x"),)),)))
+    gm = fx.GraphModule({}, g)
+    with pytest.raises(TypeError) as caught:
+        gm(torch.ones(1))
+    assert "While executing" not in str(caught.value)
+    said = capsys.readouterr().err
+    assert "Call using an FX-traced Module, line 6 of the traced Module's generated forward function:" in said
+    assert "    add = torch.add(neg);  neg = None\n\n~" in said and "~~~ <--- HERE" in said
+
+
+def test_operators_show_methods():
+    """x + proxy is the method of Tensor, and operators of torch.ops record too."""
+    def f(x):
+        return torch.ones(2) + x, torch.ops.aten.relu.default(x), torch.ops.aten.cat([x, x])
+
+    targets = [n.target for n in fx.symbolic_trace(f).graph.nodes if n.op.startswith("call_")]
+    assert targets == ["add", torch.ops.aten.relu.default, torch.ops.aten.cat]
+
+
+def test_lambdas_and_items_in_code():
+    def f(x):
+        x[0] = 3
+        return abs(x)
+
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        fx.symbolic_trace(f)
+    g = fx.Graph()
+    x = g.placeholder("x")
+    double = lambda z: z * 2  # noqa: E731
+    y = g.call_function(double, (x,))
+    assert y.name == "_lambda_"
+    g.output(g.call_function(operator.setitem, (y, 0, 1)))
+    code = fx.GraphModule({}, g).code
+    assert "_lambda_ = " in code and "double(x)" in code and "_lambda_[0] = 1;  setitem = _lambda_" in code
+
+
+def test_concrete_trees_print_their_arguments_alone():
+    gm = fx.symbolic_trace(lambda d, y: d["a"] + y, concrete_args={"d": {"a": fx.PH}})
+    assert "fx_pytree.tree_flatten_spec([d, y], self._in_spec)" in gm.code
+    assert gm({"a": torch.ones(1)}, 2).tolist() == [3]
+
+
+def test_signatures_of_operators():
+    from ingot.fx.operator_schemas import (
+        check_for_mutable_operation,
+        create_type_hint,
+        get_signature_for_torch_op,
+        normalize_function,
+        normalize_module,
+        type_matches,
+    )
+
+    (first, *_) = get_signature_for_torch_op(torch.relu)
+    assert list(first.parameters) == ["input"] and first.return_annotation is torch.Tensor
+    assert get_signature_for_torch_op(len) is None
+    x = fx.Graph().placeholder("x")
+    pair = normalize_function(torch.add, (x, 1), {}, (torch.Tensor, int), {}, normalize_to_only_use_kwargs=True)
+    assert pair == ((), {"input": x, "other": 1, "alpha": 1})
+    with pytest.raises(RuntimeError, match="the schema match was ambiguous"):
+        normalize_function(torch.add, (x, x))
+    assert normalize_function(F.relu, (x,)) == ((x,), {"inplace": False})
+    root = nn.Sequential(nn.Linear(1, 1))
+    assert normalize_module(root, "0", (x,), {}, True) == ((), {"input": x})
+    with pytest.raises(RuntimeError, match="root did not have that target"):
+        normalize_module(root, "7", (x,))
+    with pytest.raises(RuntimeError, match="Tried to trace mutable operation aten::relu_"):
+        check_for_mutable_operation(torch.relu_, (x,), {})
+    check_for_mutable_operation(torch.relu, (x,), {})
+    assert type_matches(typing.List[int], int) and not type_matches(int, float)  # noqa: UP006
+    assert create_type_hint([int, int]) == typing.List[int]  # noqa: UP006
+
+
+def test_folders(tmp_path):
+    gm = fx.symbolic_trace(Small())
+    gm.to_folder(tmp_path, "Made")
+    text = (tmp_path / "module.py").read_text()
+    assert "class Made(torch.nn.Module):" in text and "self.lin = Linear(in_features=3" in text
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["__init__.py", "module.py", "state_dict.pt"]
+
+
+def test_rewriting_tracer():
+    from ingot.fx.experimental.rewriter import RewritingTracer
+
+    class Asserts(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.small = Small()
+
+        def forward(self, x):
+            assert x.sum() > 0, "positive"
+            return self.small(x)
+
+    m = Asserts()
+    gm = fx.GraphModule(m, RewritingTracer().trace(m))
+    assert torch._assert in [n.target for n in gm.graph.nodes]
+    assert not gm.graph.eliminate_dead_code()  # assertions stay
+    assert torch.equal(gm(torch.ones(1, 3)), m(torch.ones(1, 3)))
+    with pytest.raises(AssertionError, match="positive"):
+        gm(-torch.ones(1, 3))
+
+
+def test_flatten_specs():
+    from ingot.fx._pytree import register_pytree_flatten_spec, tree_flatten_spec
+    from ingot.utils import _pytree as pytree
+
+    spec = pytree.tree_structure({"a": [1, 2], "b": (3,)})
+    assert tree_flatten_spec({"b": [6], "a": (4, 5)}, spec) == [4, 5, 6]
+    with pytest.raises(RuntimeError, match="Cannot flatten pytree"):
+        tree_flatten_spec({"a": [4, 5, 6], "b": (6,)}, spec, exact_structural_match=True)
+
+    class Own:
+        pass
+
+    with pytest.raises(RuntimeError, match="does not have a flatten_fn_spec"):
+        tree_flatten_spec(Own(), pytree.TreeSpec(Own, None, []))
+    register_pytree_flatten_spec(Own, lambda tree, spec: [])
+    assert tree_flatten_spec(Own(), pytree.TreeSpec(Own, None, [])) == []

@@ -71,7 +71,7 @@ def test_errors_pass_through(lib):
         (lambda: Library("prim", "FRAGMENT"), ValueError, "reserved namespace"),
         (lambda: torch.library.define("noname", "() -> ()"), ValueError, "namespace::name"),
         (lambda: torch.library.define("a::b", "Tensor x"), ValueError, "expected schema to look like"),
-        (lambda: torch.library.impl("a::nothere", "cpu", abs), RuntimeError, "Could not find schema"),
+        (lambda: torch.library.impl("a::nothere", "cpu", abs), RuntimeError, "operator a::nothere does not exist"),
         (lambda: torch.library.register_fake(3), ValueError, "unexpected type"),
         (lambda: torch.library.register_fake("a::nothere", abs), RuntimeError, "operator a::nothere does not exist"),
         (lambda: torch.library.register_fake("nothere", abs), ValueError, "of the form \"namespace::name\""),
@@ -424,3 +424,46 @@ def test_a_stride_may_be_empty_for_pools_only() -> None:
 def test_functions_of_torch_nn_are_told_apart() -> None:
     assert repr(torch.nn.functional.gelu) == "<built-in function gelu>"
     assert repr(torch.add).startswith("<built-in method add of type object")
+
+
+def test_messages_of_infer_schema():
+    import typing
+
+    from ingot._library.utils import lookup_op, parse_namespace
+
+    def f(x: torch.Tensor, y: typing.Tuple[int, int]) -> torch.Tensor:  # noqa: UP006
+        return x
+
+    with pytest.raises(ValueError, match=r"For example, typing.List\[int\]"):
+        torch.library.infer_schema(f, mutates_args=())
+
+    def g(x: torch.Tensor, y: typing.Sequence[int] = (1,)) -> torch.Tensor:  # noqa: UP006
+        return x
+
+    with pytest.raises(ValueError, match="y has an unsupported default value type <class 'tuple'>"):
+        torch.library.infer_schema(g, mutates_args=())
+
+    def h(x: torch.Tensor) -> str:
+        return ""
+
+    with pytest.raises(ValueError, match="Return has unsupported type <class 'str'>. The valid types are:"):
+        torch.library.infer_schema(h, mutates_args=())
+    assert parse_namespace("a::b") == ("a", "b")
+    with pytest.raises(ValueError, match="Expected `qualname` to be of the form"):
+        parse_namespace("ab")
+    assert lookup_op("aten::add.Tensor") is torch.ops.aten.add.Tensor
+
+
+def test_kernels_and_fakes_once():
+    with torch.library._scoped_library("once", "DEF") as lib:
+        lib.define("f(Tensor x) -> Tensor")
+        lib.impl("f", lambda x: x + 1, "CPU")
+        with pytest.raises(RuntimeError, match="already a kernel registered from python overriding f's behavior"):
+            lib.impl("f", lambda x: x, "CPU")
+        torch.library.register_fake("once::f", lambda x: x)
+        with pytest.raises(RuntimeError, match="already has an fake impl registered at .*test_library.py:"):
+            torch.library.register_fake("once::f", lambda x: x)
+    with torch.library._scoped_library("once", "DEF") as lib:
+        lib.define("f(Tensor x) -> Tensor")
+        lib.impl("f", lambda x: x + 2, "CPU")
+        assert torch.ops.once.f(torch.ones(1)).tolist() == [3]

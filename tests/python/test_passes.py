@@ -380,3 +380,146 @@ def test_functionalized_programs_equal_eager(steps):
     assert torch.equal(mine, x), functional.code
     (kept,) = [t for name, t in functional.state_dict.items() if name == "b"]
     assert torch.equal(kept, b), functional.code
+
+
+class Checked(nn.Module):
+    def forward(self, x):
+        torch.ops.aten._assert_async.msg(x.sum() > 0, "positive")
+        return (x.sin(),)
+
+
+def test_functional_assertions():
+    from ingot._export.passes.functionalize_side_effectful_ops_pass import _FunctionalizeSideEffectfulOpsPass
+    from ingot.fx.experimental.proxy_tensor import make_fx
+
+    gm = make_fx(Checked())(torch.ones(2))
+    done = _FunctionalizeSideEffectfulOpsPass()(gm)
+    names = [n.name for n in done.graph_module.graph.nodes]
+    assert "dep_token0" in names and "dep_token1" in names
+    assert str(done.graph_module.graph.output_node().args[0][-1]) == "dep_token1"
+    assert len(done.graph_module(torch.ones(2))) == 2
+    with pytest.raises(RuntimeError, match="positive"):
+        done.graph_module(-torch.ones(2))
+    plain = make_fx(lambda x: (x.sin(),))(torch.ones(2))
+    assert not _FunctionalizeSideEffectfulOpsPass()(plain).modified
+
+
+def _switching(modes):
+    """A graph with switches of the grad mode between its calls."""
+    from ingot.fx import Graph, GraphModule
+
+    graph = Graph()
+    value = graph.placeholder("x")
+    value.meta["val"] = torch.ones(2)
+    for mode in modes:
+        graph.call_function(torch._C._set_grad_enabled, (mode,))
+        value = graph.call_function(torch.ops.aten.sin.default, (value,))
+        value.meta["val"] = torch.ones(2)
+    graph.output((value,))
+    return GraphModule({}, graph)
+
+
+def test_grad_switches_become_regions():
+    from ingot._export.passes.replace_set_grad_with_hop_pass import (
+        _is_set_grad_enabled_node,
+        _is_set_grad_enabled_sub_mod,
+        replace_set_grad_with_hop_pass,
+    )
+    from ingot._export.utils import sequential_split
+
+    gm = _switching([False, True])
+    split = sequential_split(gm, _is_set_grad_enabled_node)
+    calls = [n for n in split.graph.nodes if n.op == "call_module"]
+    assert [_is_set_grad_enabled_sub_mod(n) for n in calls] == [True, True]
+    assert [_is_set_grad_enabled_sub_mod(n, omit_if_same_with_ambient=True) for n in calls] == [True, False]
+    made, _ = replace_set_grad_with_hop_pass(gm)
+    assert not any(_is_set_grad_enabled_node(n) for m in (made, *made.children()) for n in m.graph.nodes)
+    assert made.code.count("wrap_with_set_grad_enabled(False") == 1
+    x = torch.ones(2, requires_grad=True)
+    assert torch.allclose(made(x)[0], x.sin().sin()) and not made(x)[0].grad_fn is x
+
+
+def test_ranges_are_asserted():
+    from ingot._export.passes.add_runtime_assertions_for_constraints_pass import (
+        InputDim,
+        _AddRuntimeAssertionsForInlineConstraintsPass,
+        _convert_range_to_int,
+    )
+    from ingot.utils._sympy.numbers import int_oo
+    from ingot.utils._sympy.value_ranges import ValueRanges
+
+    class Sized(nn.Module):
+        def forward(self, x):
+            n = x.item()
+            torch._check_is_size(n)
+            return torch.zeros(n)
+
+    ep = export(Sized(), (torch.tensor(4),))
+    wider = {symbol: ValueRanges(1, 7) for symbol in ep.range_constraints}
+    done = _AddRuntimeAssertionsForInlineConstraintsPass(wider)(ep.graph_module)
+    assert done.modified
+    said = [n.args[1] for n in done.graph_module.graph.nodes if n.target == torch.ops.aten._assert_scalar.default]
+    assert any("u0 >= 1" in text for text in said) and any("u0 <= 7" in text for text in said)
+    assert InputDim("x", 0).dim == 0
+    assert _convert_range_to_int(ValueRanges(2, int_oo)) == (2, float("inf"))
+
+
+def test_metadata_hook():
+    from ingot._export.passes._node_metadata_hook import _node_metadata_hook, _set_node_metadata_hook
+
+    gm = _switching([True])
+    with _set_node_metadata_hook(gm, lambda node: _node_metadata_hook(node, "here")):
+        last = gm.graph.output_node()
+        with gm.graph.inserting_before(last):
+            node = gm.graph.call_function(torch.ops.aten.neg.default, (last.args[0][0],))
+    assert node.meta["val"].tolist() == [-1, -1] and node.meta["stack_trace"] == "here"
+    assert node.meta["torch_fn"] == ("neg.default_0", "OpOverload.neg.default")
+
+
+def test_verifiers_of_dialects():
+    from ingot._export.verifier import SpecViolationError, Verifier, load_verifier
+
+    ep = export(nn.Linear(2, 2), (torch.ones(1, 2),))
+    seen = []
+
+    class Own(Verifier):
+        dialect = "OWN"
+
+        def check_valid_op(self, op):
+            seen.append(op)
+
+    Own().check(ep)
+    assert seen == [torch.ops.aten.linear.default] and load_verifier("OWN") is Own
+    with pytest.raises(KeyError):
+        load_verifier("NOBODY")
+    with pytest.raises(SyntaxError, match="Overriding method check is not allowed"):
+        type(Verifier)("Bad", (Verifier,), {"dialect": "BAD", "check": None})
+    gm = ep.graph_module
+    gm.weight = torch.ones(1)
+    with gm.graph.inserting_before(next(iter(gm.graph.nodes))):
+        gm.graph.get_attr("weight").meta["val"] = gm.weight
+    with pytest.raises(SpecViolationError, match="Invalid get_attr type"):
+        ep._validate()
+    ep = export(nn.Linear(2, 2), (torch.ones(1, 2),))
+    ep.graph_signature.input_specs[0].target = "nothing"
+    with pytest.raises(SpecViolationError, match="Parameter nothing is not in the state dict"):
+        ep._validate()
+
+
+def test_autocast_marks_become_regions():
+    from ingot._export.passes.replace_autocast_with_hop_pass import replace_autocast_with_hop_pass
+    from ingot.amp.autocast_mode import _enter_autocast, _exit_autocast
+    from ingot.fx import Graph, GraphModule
+
+    graph = Graph()
+    x = graph.placeholder("x")
+    mode = graph.call_function(_enter_autocast, ("cpu", torch.bfloat16, True, None))
+    product = graph.call_function(torch.ops.aten.mm.default, (x, x))
+    graph.call_function(_exit_autocast, (mode,))
+    graph.output((graph.call_function(torch.ops.aten.neg.default, (product,)),))
+    for node in graph.nodes:
+        node.meta["val"] = torch.ones(2, 2)
+    made, _ = replace_autocast_with_hop_pass(GraphModule({}, graph))
+    assert made.code.count("wrap_with_autocast('cpu', torch.bfloat16, True, None") == 1
+    inside = "".join(m.code for m in made.children())
+    assert "_autocast" not in inside and "neg" not in inside and "neg" in made.code

@@ -333,3 +333,11 @@ def test_spec_methods():
     assert pt.treespec_pprint(spec) == "[*, (*, *)]"
     assert pt.treespec_dict(a=pt.LeafSpec()) == pt.tree_structure({"a": 1})
     assert isinstance(pt.tree_structure(1), pt.LeafSpec) and not isinstance(spec, pt.LeafSpec)
+
+
+def test_star_import():
+    space = {}
+    exec("from ingot.utils._pytree import *", space)
+    assert "tree_map" in space and "MappingKey" not in space and "Any" not in space
+    with pytest.raises(TypeError, match=r"treespec_dumps\(treespec, protocol\): Expected `treespec` to be instance of"):
+        pt.treespec_dumps(3)

@@ -211,3 +211,25 @@ def test_bits_of_numbers_are_not_symbolic(env, function):
         with pytest.raises(TypeError, match="unsupported operand"):
             function(symbol(env), other)
     assert isinstance(function(symbol(env) > 3, symbol(env) < 9), SymBool)
+
+
+def test_environments_and_ranges():
+    from ingot.fx.experimental.symbolic_shapes import constrain_range, constrain_unify, guard_size_oblivious
+    from ingot.utils._sympy.value_ranges import ValueRangeError, ValueRanges
+
+    env = ShapeEnv()
+    u = env.create_unbacked_symint()
+    assert u.node.shape_env is env
+    torch._check_is_size(u)
+    assert not guard_size_oblivious(u == 0) and not guard_size_oblivious(u == 1)
+    constrain_range(u, min=2, max=5)
+    assert str(env.var_to_range) == "{u0: VR[2, 5]}"
+    v = env.create_unbacked_symint()
+    constrain_unify(u, v)
+    assert bool(u == v)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        u & v
+    assert ValueRanges(2, 5) | ValueRanges(7, 9) == ValueRanges(2, 9)
+    assert ValueRanges.wrap(3).is_singleton() and str(ValueRanges.unknown()) == "VR[-oo, oo]"
+    with pytest.raises(ValueRangeError, match="Invalid ranges"):
+        ValueRanges(5, 2)

@@ -49,3 +49,14 @@ class TS2EPConverter:
     def retrace_as_exported_program(self, gm: Any, name_to_constant: dict[str, Any] | None = None) -> Any:
         """The program of a module that was converted before."""
         return _trace._export(gm, self.sample_args, self.sample_kwargs, strict=False)
+
+    def explain(self, print_output: bool = True) -> str:
+        """Whether the program can be converted; if not, why."""
+        try:
+            self.convert()
+            said = "Success!"
+        except Exception as error:
+            said = f"TS2EPConverter failed: {type(error).__name__}: {error}"
+        if print_output:
+            print(said)
+        return said

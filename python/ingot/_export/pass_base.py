@@ -3,12 +3,14 @@
 Sub-classes override the step of the nodes that they change."""
 from __future__ import annotations
 
+import contextlib
 import operator
 from typing import Any
 
 from ingot import _C, fx, no_grad
 from ingot._export.pass_infra.node_metadata import NodeMetadata
 from ingot._export.pass_infra.proxy_value import ProxyValue
+from ingot._subclasses.fake_tensor import maybe_get_fake_mode
 from ingot.fx.passes.infra.pass_base import PassBase, PassResult
 from ingot.utils import _pytree as pytree
 
@@ -178,4 +180,9 @@ class _ExportPassBaseDeprecatedDoNotUse(PassBase):
         return PassResult(made, True)
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
-        return self.call_submodule(graph_module, tuple(self.inputs(graph_module)))
+        inputs = tuple(self.inputs(graph_module))
+        values = [n.meta.get("val") for n in graph_module.graph.nodes]
+        found = (maybe_get_fake_mode(v) for v in pytree.tree_leaves([*inputs, values]))
+        mode = next((m for m in found if m is not None), None)
+        with mode or contextlib.nullcontext():  # the environment of the symbols among the values
+            return self.call_submodule(graph_module, inputs)

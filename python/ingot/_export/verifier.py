@@ -28,35 +28,69 @@ def _returns_nothing(node: fx.Node) -> bool:
     return not isinstance(target, str)  # unknown for other callables
 
 
-class Verifier:
+class _VerifierMeta(type):
+    """Keeps the verifiers by the names of their dialects."""
+
+    _registry: ClassVar[dict[str, type]] = {}
+
+    def __new__(cls, name: str, bases: tuple, attrs: dict[str, Any]) -> type:
+        inherited = any("check" in vars(base) for base in bases)
+        if inherited and "check" in attrs:
+            raise SyntaxError("Overriding method check is not allowed.")
+        dialect = attrs.get("dialect")
+        if bases and (not isinstance(dialect, str) or dialect == "ATEN"):
+            raise AssertionError(f"{name}: expected a dialect of its own, found {dialect!r}")
+        made = super().__new__(cls, name, bases, attrs)
+        cls._registry[dialect or "ATEN"] = made
+        return made
+
+
+class Verifier(metaclass=_VerifierMeta):
     """The checks of the dialect ATEN: functional operators, higher-order operators, Python's operators on numbers."""
 
     dialect: ClassVar[str] = "ATEN"
-    functional: ClassVar[bool] = True
 
     def allowed_builtin_ops(self) -> list[Any]:
-        names = "add sub mul floordiv truediv mod pow neg eq ne lt le gt ge and_ or_ lshift rshift getitem".split()
-        return [getattr(operator, n) for n in names] + [math.ceil, math.floor, math.trunc, round, abs]
+        names = "getitem add mul sub truediv ge le gt lt eq ne floordiv mod and_ or_ not_ pow neg abs".split()
+        return [getattr(operator, n) for n in names] + [math.ceil, math.floor, math.trunc]
+
+    def allowed_op_types(self) -> tuple[type, ...]:
+        from ingot._ops import HigherOrderOperator
+
+        return (_C.OpOverload, HigherOrderOperator)
+
+    def allowed_getattr_types(self) -> tuple[type, ...]:
+        return (fx.GraphModule,)
 
     def check_valid_op(self, op: Any) -> None:
-        if isinstance(op, _C.OpOverload):
-            if self.functional and op._schema.is_mutable:
-                raise SpecViolationError(f"operator '{op}' is not functional")
-            return
-        known = op in self.allowed_builtin_ops() or getattr(op, "__name__", "").startswith(("sym_", "_sym_"))
-        if not known and not type(op).__name__.endswith("HigherOrderOperator") and not _is_higher_order(op):
-            raise SpecViolationError(f"Operator '{op}' is not an allowed operator type")
+        """More conditions of a dialect on what is called."""
 
     def check_additional(self, gm: fx.GraphModule) -> None:
         """More checks of a dialect."""
 
     def check(self, ep: Any) -> None:
         """SpecViolationError with the first violation."""
-        self._check_graph_module(ep.graph_module)
         _check_signature(ep)
+        self._check_graph_module(ep.graph_module)
+        _check_outputs_of(ep)
 
     def __call__(self, ep: Any) -> None:
         self.check(ep)
+
+    def _check_call(self, op: Any) -> None:
+        known = op in self.allowed_builtin_ops() or op in _BUILTINS
+        if not known and not isinstance(op, self.allowed_op_types()) and not _is_symbolic(op):
+            if _is_higher_order(op):
+                return
+            raise SpecViolationError(
+                f"Operator '{op}' is not an allowed operator type: {self.allowed_op_types()}\n"
+                f"Valid builtin ops: {self.allowed_builtin_ops()}"
+                f"Valid torch functions: {_allowed_functions()}"
+            )
+        functional = not isinstance(op, _C.OpOverload) or not op._schema.is_mutable or op in _unfunctional()
+        if self.dialect not in ("ATEN_TRAINING", "TRAINING") and not functional:
+            raise SpecViolationError(f"operator '{op}' is not functional")
+        self.check_valid_op(op)
 
     def _check_graph_module(self, gm: fx.GraphModule) -> None:
         try:
@@ -65,14 +99,48 @@ class Verifier:
             raise SpecViolationError(str(e)) from e
         for node in gm.graph.nodes:
             if node.op in ("call_module", "call_method"):
-                raise SpecViolationError(f"call_module is not valid: got a class '{node.target}'.")
+                raise SpecViolationError(f"call_module is not valid: got a class '{node.target}'")
             if node.op in ("placeholder", "call_function"):
                 _check_val(node)
             if node.op == "call_function":
-                self.check_valid_op(node.target)
-            elif node.op == "get_attr" and isinstance(sub := getattr(gm, node.target, None), fx.GraphModule):
-                self._check_graph_module(sub)
+                self._check_call(node.target)
+            elif node.op == "get_attr":
+                self._check_attribute(gm, node)
         self.check_additional(gm)
+
+    def _check_attribute(self, gm: fx.GraphModule, node: fx.Node) -> None:
+        found: Any = gm
+        for part in node.target.split("."):
+            found = getattr(found, part, None)
+        if isinstance(found, nn.Module) and not isinstance(found, fx.GraphModule):
+            return  # a backend's module, which a higher-order operator calls
+        if not isinstance(found, self.allowed_getattr_types()):
+            raise SpecViolationError(
+                f"Invalid get_attr type {type(found)}. \nValid get_attr types: {self.allowed_getattr_types()}"
+            )
+        if isinstance(found, fx.GraphModule):
+            self._check_graph_module(found)
+
+
+_BUILTINS = frozenset([operator.lshift, operator.rshift, round, abs])
+
+
+def _allowed_functions() -> tuple[Any, ...]:
+    import ingot
+
+    symbolic = [getattr(ingot, f"sym_{n}") for n in "int float ite max min not sqrt".split()]
+    return (ingot.set_grad_enabled, *symbolic, _C._set_grad_enabled)
+
+
+def _unfunctional() -> tuple[Any, ...]:
+    """Operators that write and stay in functional programs."""
+    import ingot
+
+    return (ingot.ops.aten.copy_.default,)
+
+
+def _is_symbolic(op: Any) -> bool:
+    return getattr(op, "__name__", "").startswith(("sym_", "_sym_")) or op in _allowed_functions()
 
 
 def _check_input(ep: Any, spec: Any) -> None:
@@ -145,6 +213,8 @@ def _check_outputs(signature: Any, names: list[str | None]) -> None:
 def _check_signature(ep: Any) -> None:
     """The signature describes the graph, the weights and the constants that there are."""
     signature = ep.graph_signature
+    for spec in signature.input_specs:
+        _check_input(ep, spec)
     holders = [n.name for n in ep.graph.nodes if n.op == "placeholder"]
     specs = signature.input_specs
     if len(holders) != len(specs):
@@ -154,11 +224,13 @@ def _check_signature(ep: Any) -> None:
         )
     for spec, name in zip(specs, holders, strict=True):
         if getattr(spec.arg, "name", name) not in (name, ""):
-            raise SpecViolationError(f"Input spec {spec.arg.name} does not match node name {name}")
-        _check_input(ep, spec)
+            raise SpecViolationError(f"Input spec name {spec.arg.name} does not match node name {name}")
+
+
+def _check_outputs_of(ep: Any) -> None:
     output = ep.graph.output_node()
     results = output.args[0] if isinstance(output.args[0], (list, tuple)) else [output.args[0]]
-    _check_outputs(signature, [getattr(r, "name", None) for r in results])
+    _check_outputs(ep.graph_signature, [getattr(r, "name", None) for r in results])
 
 
 def _is_higher_order(op: Any) -> bool:
@@ -169,9 +241,8 @@ class TrainingIRVerifier(Verifier):
     """Programs before functionalization: operators may mutate their operands."""
 
     dialect = "TRAINING"
-    functional = False
 
 
 def load_verifier(dialect: str) -> type[Verifier]:
-    """The verifier of a dialect; unknown ones are checked as ATEN."""
-    return {"TRAINING": TrainingIRVerifier}.get(dialect, Verifier)
+    """The verifier of a dialect; KeyError if there is none, an unnamed one is that of ATEN."""
+    return Verifier if dialect == "" else _VerifierMeta._registry[dialect]

@@ -360,8 +360,8 @@ class ExportedProgram:
             self._state = self._program.state_dict
             made: dict[int, nn.Parameter] = {}  # a weight of several names is one
             for spec in self.graph_signature.input_specs:
-                if spec.kind is InputKind.PARAMETER and not isinstance(self._state[spec.target], nn.Parameter):
-                    value = self._state[spec.target]
+                value = self._state.get(spec.target)  # none, if somebody changed the signature
+                if spec.kind is InputKind.PARAMETER and value is not None and not isinstance(value, nn.Parameter):
                     made.setdefault(id(value), nn.Parameter(value, value.requires_grad))
             for name, value in list(self._state.items()):
                 if id(value) in made:

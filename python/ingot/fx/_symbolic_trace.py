@@ -377,8 +377,7 @@ class Tracer(TracerBase):
         holder = self.create_proxy("placeholder", f"{name}_{position}", default, {})
         if isinstance(value, PHBase):
             for key, attribute in vars(value).items():
-                if key != "ph_key":
-                    setattr(holder.node, key, attribute)
+                setattr(holder.node, key, attribute)
             return holder
         message = f"{name} has been specialized to have value {value} but got another value"
         if value is None:
@@ -476,10 +475,11 @@ class Tracer(TracerBase):
                     f"traced_func_name={self.traced_func_name} doesn't exist in {type(root).__name__}"
                 )
             fn = getattr(type(root), self.traced_func_name)
+            if isinstance(root, GraphModule) and self.traced_func_name == "forward":
+                fn = root._compiled()
             own = vars(root).get(self.traced_func_name)  # a method that this object alone has
             if own is not None:
                 is_module, fn = False, own
-            self.scope = Scope("", type(root))
         else:
             self.root, fn = nn.Module(), root
         self.graph = Graph(tracer_cls=getattr(self, "__class__", None))

@@ -6,14 +6,14 @@ from __future__ import annotations
 import builtins
 import keyword
 import math
-import operator
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ingot import _C
 from ingot.functional import typename
 from ingot.fx import _pytree as fx_pytree
-from ingot.fx.node import Node, _get_qualified_name, _type_code, map_aggregate, map_arg
+from ingot.fx.node import Node, _get_qualified_name, _side_effectful_functions, _type_code, map_aggregate, map_arg
 from ingot.utils import _pytree as pytree
 
 __all__ = ["CodeGen", "Graph", "PythonCode"]
@@ -43,16 +43,20 @@ dtype_abbrs = {
 class PythonCode:
     """Source text of a graph, and what it needs besides builtins; created on demand."""
 
-    def __init__(self, graph: Graph, verbose: bool = False) -> None:
+    def __init__(self, graph: Graph, verbose: bool = False, root_module: str = "self") -> None:
         self._graph = graph
         self._verbose = verbose
+        self._root_module = root_module
         self._lineno_map: dict[int, int | None] = {}
 
     @property
     def src(self) -> str:
         if self._verbose:
             return self._graph._code("_", *self._graph._codegen._tree())
-        return self._graph._source()
+        source = self._graph._source()
+        if self._root_module != "self":
+            source = re.sub(r"\bself\.", f"{self._root_module}.", source)
+        return source
 
     @property
     def globals(self) -> dict[str, Any]:
@@ -68,8 +72,9 @@ class _PyTreeInfo(NamedTuple):
 class CodeGen:
     """How the function of a graph takes its arguments: one per placeholder."""
 
-    def _tree(self) -> tuple[tuple[str, ...] | None, int, tuple[str, ...]]:
-        """Names of the arguments, how many are positional, keys of the others; None: one per placeholder."""
+    def _tree(self) -> tuple[tuple[str, ...] | None, int, tuple[str, ...] | None]:
+        """Names of the arguments, how many are positional, keys of the others. Without names there is one per
+        placeholder; without keys the tree is the list of the arguments alone."""
         return None, 0, ()
 
     def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str) -> str:
@@ -115,13 +120,13 @@ class _PyTreeCodeGen(CodeGen):
         both = spec.type is tuple and spec.num_children == 2
         return both and spec.children_specs[0].type is tuple and spec.children_specs[1].type is dict
 
-    def _tree(self) -> tuple[tuple[str, ...] | None, int, tuple[str, ...]]:
+    def _tree(self) -> tuple[tuple[str, ...] | None, int, tuple[str, ...] | None]:
         names = [n for n in self.pytree_info.orig_args if n != "self"]
         spec = self.pytree_info.in_spec
         if self._has_keywords():
             npos = spec.children_specs[0].num_children
             return tuple(names), npos, tuple(map(str, spec.children_specs[1].context))
-        return tuple(names), len(names), ()
+        return tuple(names), len(names), None
 
     def process_inputs(self, *args: Any) -> Any:
         return pytree.tree_leaves(args)
@@ -242,6 +247,15 @@ class _Namespace:
         return getattr(builtins, name, obj) is not obj
 
 
+_LEGAL_OPS = ("placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root")
+
+
+def _module_type() -> type:
+    from ingot import nn  # nn uses torch.fx while it is imported
+
+    return nn.Module
+
+
 class _Pickled(NamedTuple):
     """A node inside pickled arguments: by its place in the graph."""
 
@@ -281,7 +295,7 @@ class Graph(_C.FxGraph):
     def find_nodes(self, *, op: str, target: Any = None, sort: bool = True) -> list[Node]:
         """Nodes of one kind, with a target if given, in order."""
         if op == "call_function" and target is None:
-            raise AssertionError("find_nodes of call_function needs a target")
+            raise AssertionError
         return self._list(op, target)
 
     # ---- building ----
@@ -296,7 +310,7 @@ class Graph(_C.FxGraph):
             if len(name) > 4 and name.startswith("__") and name.endswith("__"):
                 name = name[2:-2]
             name = name.replace("**", "*")  # the parameter **kwargs is called _kwargs, as *args is _args
-        return _snake_case(name.replace("<lambda>", "lambda"))
+        return _snake_case(name)
 
     def create_node(
         self,
@@ -308,15 +322,24 @@ class Graph(_C.FxGraph):
         type_expr: Any | None = None,
     ) -> Node:
         """Puts a node at the insert point. `name` is a candidate: it gets a number if it is taken."""
-        if op == "call_function" and not callable(target):
-            found = typename(target)
+        if op not in _LEGAL_OPS:
+            raise AssertionError
+        for given, kind in ((args, tuple), (kwargs, dict)):
+            if given is not None and not isinstance(given, kind):
+                raise AssertionError(f"{'args' if kind is tuple else 'kwargs'} must be a {kind.__name__}")
+        wrong = not callable(target) if op == "call_function" else not isinstance(target, str)
+        if wrong:
+            free = self._name(name if name is not None else self._target_to_str(target))
+            expected = "Callable" if op == "call_function" else "str"
             raise ValueError(
-                f"Node [graph = {self}, name = '{self._target_to_str(target)}'] target {target} has type {found} but a "
-                "Callable is expected"
+                f"Node [graph = {self}, name = '{free}'] target {target} has type {typename(target)} but a "
+                f"{expected} is expected"
             )
         node = self._create(op, target, args, kwargs, name if name is not None else self._target_to_str(target))
         if type_expr is not None:
             node.type = type_expr
+        for hook in getattr(self.owning_module, "_create_node_hooks", ()):
+            hook(node)
         return node
 
     def placeholder(self, name: str, type_expr: Any | None = None, default_value: Any = ...) -> Node:
@@ -366,7 +389,11 @@ class Graph(_C.FxGraph):
         return _InsertPoint(self, None, False) if n is None else _InsertPoint(self, n, True)
 
     def erase_node(self, to_erase: Node) -> None:
+        erased = to_erase._erased
         self._erase(to_erase)
+        if not erased:
+            for hook in getattr(self.owning_module, "_erase_node_hooks", ()):
+                hook(to_erase)
 
     def node_copy(self, node: Node, arg_transform: Callable[[Node], Any] = lambda x: x) -> Node:
         """A copy at the insert point; arg_transform gives this graph's operand for each of the other's."""
@@ -408,14 +435,18 @@ class Graph(_C.FxGraph):
             if node.op not in ("get_attr", "call_module"):
                 continue
             found = owner
-            for part in node.target.split("."):
+            path = node.target.split(".")
+            for i, part in enumerate(path):
+                inside = ".".join(path[:i])
                 if not hasattr(found, part):
-                    what = "attribute" if node.op == "get_attr" else "submodule"
                     raise RuntimeError(
-                        f"Node {node} target {node.target} references nonexistent {what} {part} of "
-                        f"{type(found).__name__}"
+                        f"Node {node} target {node.target} references nonexistent attribute {part} of {inside}"
                     )
                 found = getattr(found, part)
+                if node.op == "call_module" and not isinstance(found, _module_type()):
+                    raise RuntimeError(
+                        f"Node {node} target {node.target} {part} of {inside} does not reference an nn.Module"
+                    )
 
     def eliminate_dead_code(self, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
         """Removes unused calls without side effects; returns whether there were any."""
@@ -444,16 +475,29 @@ class Graph(_C.FxGraph):
         self._on_code = make_transformer(before)
         return _Registered(self, before)
 
-    def _source(self) -> str:
-        """The code of the function, behind the lines that mark wrapped functions."""
+    def _head_and_body(self) -> tuple[str, list[str]]:
+        """The beginning of the function, and its lines without their indentation."""
         codegen = self._codegen
         if codegen._is_own():
             parameters, returns, body, result = (self._code_part(i) for i in range(4))
             head = codegen.gen_fn_def(parameters.splitlines(), returns)
-            tail = codegen.generate_output(_Shown(result))
-            text = f"\n\n\n{head}\n{body}    {tail}\n    "
+            lines = [*body.splitlines(), f"    {codegen.generate_output(_Shown(result))}"]
         else:
-            text = self._code(None, *codegen._tree())
+            text = self._code(None, *codegen._tree()).lstrip("\n")
+            lines = text.removesuffix("\n    ").split("\n")
+            count = 2 if codegen._tree()[0] is not None and self._list("placeholder", None) else 1
+            head, lines = "\n".join(lines[:count]), lines[count:]
+        return head, [f"{line.removeprefix('    ')}\n" for line in lines]
+
+    def _source(self) -> str:
+        """The code of the function, behind the lines that mark wrapped functions."""
+        transform = self.__dict__.get("_on_code")
+        if transform is None and not self._codegen._is_own():
+            text = self._code(None, *self._codegen._tree())
+        else:
+            head, body = self._head_and_body()
+            lines = "".join(body if transform is None else transform(body)).split("\n")
+            text = "\n\n\n" + head + "\n" + "\n".join(f"    {line}" for line in lines)
         wrapped: dict[str, None] = {}
         for node in self._list("call_function", None):
             if node._has_meta and node.meta.get("is_wrapped"):
@@ -461,18 +505,18 @@ class Graph(_C.FxGraph):
         if wrapped:
             lines = [f'torch.fx._symbolic_trace.wrap("{name}")' for name in wrapped]
             text = "\n" + "\n".join(lines) + text[1:]
-        transform = self.__dict__.get("_on_code")
-        return text if transform is None else "".join(transform([text]))
+        return text
 
     def python_code(self, root_module: str = "self", *, verbose: bool = False, **unused: Any) -> PythonCode:
         """Source text and the objects that it names."""
-        return PythonCode(self, verbose)
+        return PythonCode(self, verbose, root_module)
 
     def _globals(self) -> dict[str, Any]:
         import ingot
 
         found: dict[str, Any] = {
-            "inf": math.inf, "nan": math.nan, "NoneType": type(None), "torch": ingot, "device": ingot.device
+            "inf": math.inf, "nan": math.nan, "NoneType": type(None), "torch": ingot, "device": ingot.device,
+            "fx_pytree": fx_pytree, "pytree": pytree,
         }  # fmt: skip
         found.update(self._codegen.additional_globals())
         for node in self.nodes:
@@ -483,10 +527,11 @@ class Graph(_C.FxGraph):
             if isinstance(target, _C.OpOverload):
                 continue
             name = _get_qualified_name(target)
-            if "." in name and not name.startswith(("torch.", "_operator.")):
-                found[name.replace(".", "_")] = target
-            elif name.startswith("_operator."):
-                found[name.replace(".", "_")] = getattr(operator, name[10:])
+            if name.startswith("torch.") and not name.startswith("torch.Tensor."):
+                continue
+            if name.startswith("_operator.") and (name[10:] in magic_methods or name[10:] in inplace_methods):
+                continue
+            found[name.replace(".", "_")] = target
         return found
 
     def print_tabular(self) -> None:
@@ -528,9 +573,8 @@ class Graph(_C.FxGraph):
 
 def _impure_callables(graph: Graph) -> bool:
     """Whether Python affects dead code elimination: modules marked impure, functions marked by has_side_effect."""
-    from ingot.fx.node import _side_effectful_functions
-
-    return bool(_side_effectful_functions) or bool(graph._list("call_module", None))
+    marked = any(graph._list("call_function", fn) for fn in _side_effectful_functions)
+    return marked or bool(graph._list("call_module", None))
 
 
 def _unpickle(rows: list[tuple], codegen: CodeGen | None) -> Graph:

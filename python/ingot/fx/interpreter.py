@@ -10,6 +10,7 @@ from ingot.fx import traceback as fx_traceback
 from ingot.fx.graph import Graph
 from ingot.fx.graph_module import GraphModule
 from ingot.fx.node import Node, map_aggregate, map_arg
+from ingot.fx.proxy import Proxy
 
 __all__ = ["Interpreter", "Transformer"]
 
@@ -162,7 +163,8 @@ class Transformer(Interpreter):
         self.tracer = TransformerTracer(self.new_graph, module)
 
     def placeholder(self, target: str, args: tuple, kwargs: dict[str, Any]) -> Any:
-        return self.tracer.create_proxy("placeholder", target, args[:1], {})
+        node = self.new_graph.placeholder(target, default_value=args[0] if args else ...)
+        return Proxy(node, self.tracer)
 
     def get_attr(self, target: str, args: tuple, kwargs: dict[str, Any]) -> Any:
         return self.tracer.create_proxy("get_attr", target, args, kwargs)
@@ -181,8 +183,6 @@ class Transformer(Interpreter):
         with fx_traceback.preserve_node_meta():
             result = super().run(enable_io_processing=False)
         if result is not None:
-            from ingot.fx.proxy import Proxy
-
             strip = lambda a: a.node if isinstance(a, Proxy) else a  # noqa: E731
             node = self.new_graph.output(map_aggregate(result, strip))
             last = self.graph._last

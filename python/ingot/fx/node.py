@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import builtins
 import enum
+import inspect
+import re
 import types
 import typing
 from collections.abc import Callable
 from typing import Any, Union
 
 from ingot import _C
+from ingot.functional import _assert
 from ingot.fx.immutable_collections import immutable_dict, immutable_list
 
 __all__ = ["Argument", "Node", "Target", "has_side_effect", "map_aggregate", "map_arg"]
@@ -24,7 +27,7 @@ BaseArgumentTypes = Union[base_types]  # noqa: UP007 (PyTorch has a typing.Union
 Argument = Any
 Target = Union[Callable[..., Any], str]  # noqa: UP007
 
-_side_effectful_functions: set[Callable] = set()
+_side_effectful_functions: set[Callable] = {_assert}
 
 
 def has_side_effect(fn: Callable) -> Callable:
@@ -60,7 +63,7 @@ def _get_qualified_name(func: Callable) -> str:
     name = getattr(func, "__name__", None) or type(func).__name__
     if getattr(builtins, name, None) is func:
         return name
-    if isinstance(func, (types.MethodDescriptorType, types.WrapperDescriptorType)):
+    if isinstance(func, (types.MethodDescriptorType, types.WrapperDescriptorType, type(_C.Tensor.add))):
         return f"torch.Tensor.{name}"
     if isinstance(func, (_C.OpOverload, _C.OpOverloadPacket)):
         return f"torch.ops.{func}"
@@ -70,10 +73,19 @@ def _get_qualified_name(func: Callable) -> str:
     if module is None:
         raise RuntimeError(f"cannot find the module of {func!r}: give the function a __module__ to use it in a graph")
     if name == "<lambda>":
-        name = "lambda"
+        name = _name_of_lambda(func)
     if module == "_operator":
         return f"_operator.{name}"
     return f"{_module_name(module)}.{name}"
+
+
+def _name_of_lambda(func: Callable) -> str:
+    """The variable that a lambda is assigned to in its source."""
+    try:
+        name = inspect.getsource(func).split("=")[0].strip()
+    except (OSError, TypeError):
+        return "lambda"
+    return name if name.isidentifier() else "lambda"
 
 
 def _code_repr(arg: Any) -> str:
@@ -115,7 +127,7 @@ def _type_code(obj: Any, globals_: dict[str, Any]) -> str:
 def _global_name(hint: str, obj: Any, globals_: dict[str, Any]) -> str:
     if hint.startswith("torch.") and isinstance(obj, type):
         return hint
-    name = "".join(ch if ch.isalnum() else "_" for ch in hint)
+    name = re.sub(r"[^0-9a-zA-Z_]+", "_", hint)
     globals_[name] = obj
     return name
 
@@ -173,7 +185,7 @@ class Node(_C.FxNode):
         *,
         propagate_meta: bool = False,
     ) -> list[Node]:
-        """Replaces this node by `replace_with` in every user that the callback allows; returns all previous users."""
+        """Replaces this node by `replace_with` in every user that the callback allows; returns these users."""
         if propagate_meta:
             if len(replace_with.meta) != 0:
                 raise AssertionError(
@@ -181,8 +193,13 @@ class Node(_C.FxNode):
                     "but replace_with already has .meta keys"
                 )
             replace_with.meta.update(self.meta)
-        users = list(self.users)
-        self._replace(replace_with, [u for u in users if delete_user_cb(u)])
+        users = [u for u in self.users if delete_user_cb(u)]
+        owner = getattr(self.graph, "owning_module", None)
+        hook = getattr(owner, "_replace_hook", None)
+        if hook is not None:
+            for user in users:
+                hook(old=self, new=replace_with.name, user=user)
+        self._replace(replace_with, users)
         return users
 
     def is_impure(self) -> bool:
@@ -206,13 +223,27 @@ class Node(_C.FxNode):
         self, placeholder_names: list[str] | None = None, maybe_return_typename: list[str] | None = None
     ) -> str | None:
         """The node's line of str(graph); a placeholder goes to placeholder_names when they are collected."""
-        if placeholder_names is not None and self.op == "placeholder":
+        if placeholder_names and self.op == "placeholder":
             placeholder_names.append(self.target)
             return None
         return self._text()
 
-    def normalized_arguments(self, root: Any, *unused: Any, **also_unused: Any) -> Any:
-        raise NotImplementedError("arguments of operators are normalized by the engine when they are recorded")
+    def normalized_arguments(
+        self,
+        root: Any,
+        arg_types: tuple[Any, ...] | None = None,
+        kwarg_types: dict[str, Any] | None = None,
+        normalize_to_only_use_kwargs: bool = False,
+    ) -> Any:
+        """The arguments as the schema or the signature of the target has them; None: there is none that fits. The last
+        parameter has no effect, as in PyTorch 2.5."""
+        from ingot.fx.operator_schemas import normalize_function, normalize_module
+
+        if self.op == "call_function":
+            return normalize_function(self.target, self.args, self.kwargs, arg_types, kwarg_types)
+        if self.op == "call_module":
+            return normalize_module(root, self.target, self.args, self.kwargs)
+        return None
 
 
 def map_arg(a: Any, fn: Callable[[Node], Any]) -> Any:

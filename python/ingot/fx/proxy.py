@@ -256,7 +256,7 @@ class Proxy:
         return self.tracer.to_bool(self)
 
     def __abs__(self) -> Any:
-        return self.tracer.create_proxy("call_function", abs, (self,), {})
+        return self.tracer.create_proxy("call_function", operator.abs, (self,), {})
 
     def keys(self) -> Any:
         return self.tracer.keys(self)

@@ -264,7 +264,7 @@ class Front:
         return (self.defaults[name],) if name in self.defaults else None
 
     def mutable_default(self) -> str | None:
-        own = self.function.__module__.startswith("ingot.jit._sources.")
+        own = (self.function.__module__ or "").startswith("ingot.jit._sources.")
         for name, value in [] if own else self.defaults.items():
             if isinstance(value, (list, dict, set, bytearray)):
                 return f"{type(value)} on parameter {name}"

@@ -322,6 +322,8 @@ class Kind:
     def stubs(self) -> dict[str, Callable]:
         names: dict[str, Callable] = {}
         forward = method_of(self.cls, "forward")
+        if forward is not None and not callable(forward):  # a descriptor that makes the function when it is read
+            forward = self.cls.forward
         default = nn.Module.__dict__.get("forward")
         if forward is not None and forward is not default and not _marks.is_ignored(forward):
             names["forward"] = forward

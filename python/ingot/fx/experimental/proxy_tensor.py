@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 from collections.abc import Callable
 from typing import Any
 
 from ingot import _C, fx, nn
 from ingot._C import Tensor
-from ingot._subclasses.fake_tensor import DataDependentOutputException
+from ingot._dynamo.source import ConstantSource
+from ingot._subclasses.fake_tensor import DataDependentOutputException, FakeTensor, FakeTensorMode
 from ingot.fx.experimental.symbolic_shapes import ShapeEnv
 from ingot.utils import _pytree as pytree
 
@@ -30,11 +32,17 @@ def _names(f: Callable, args: tuple) -> list[str]:
     return names
 
 
-def _input(name: str, value: Any, mode: str) -> Any:
+def _input(name: str, value: Any, fakes: FakeTensorMode | None) -> Any:
     if isinstance(value, Tensor):
-        dims = tuple(True for _ in value.shape) if mode == "symbolic" and value.ndim else None
-        return _C.capture_input(name, value) if dims is None else _C.capture_input(name, value, None, dims)
-    if isinstance(value, _PLAIN):
+        if fakes is None or isinstance(value, FakeTensor) or not value.ndim:
+            return _C.capture_input(name, value)
+        return _C.capture_input(name, fakes.from_tensor(value), None, None, value)
+    if fakes is not None and type(value) is int:
+        source = ConstantSource(f"input{name}")
+        symbol = fakes.shape_env.create_symbol(value, source)
+        number = fakes.shape_env.create_symintnode(symbol, hint=value, source=source)
+        return _C.capture_input(name, number)
+    if isinstance(value, (*_PLAIN, _C.SymInt)):
         return _C.capture_input(name, value)
     kind = type(value).__name__
     raise TypeError(f"make_fx: the argument {name} is a {kind}; expected tensors, numbers, strings, None")
@@ -63,6 +71,21 @@ def _check_reads(graph: Any) -> None:
             raise _refuse_data(node.target)
 
 
+def _is_contiguous(value: Tensor) -> bool:
+    """By the numbers that the symbols had: the environment is asked nothing, so that no guard comes of it."""
+
+    def number(n: Any) -> int | None:
+        return n.node.hint if is_sym_node(n) else n
+
+    expected = 1
+    for size, stride in zip(reversed(value.shape), reversed(value.stride()), strict=True):
+        known = number(size)
+        if known is None or (known != 1 and number(stride) != expected):
+            return False
+        expected *= known
+    return True
+
+
 def _describe(graph: Any) -> None:
     """Metadata as make_fx gives it."""
     from ingot.fx.passes.shape_prop import _extract_tensor_metadata
@@ -71,8 +94,97 @@ def _describe(graph: Any) -> None:
         value = node.meta.get("val")
         if isinstance(value, Tensor):
             known = not any(map(is_sym_node, value.shape))
-            node.meta["tensor_meta"] = _extract_tensor_metadata(value, include_contiguity=known)
-        node.meta.pop("stack_trace", None)
+            described = _extract_tensor_metadata(value, include_contiguity=known)
+            if not known and _is_contiguous(value):
+                described = described._replace(memory_format=_C.contiguous_format)
+            node.meta["tensor_meta"] = described
+        elif node.op == "placeholder" and not is_sym_node(value):
+            node.meta.pop("val", None)
+        for key in ("stack_trace", "torch_fn"):
+            node.meta.pop(key, None)
+
+
+def _name_constants(graph: Any) -> None:
+    """Every use of a constant reads it anew, right in front of the user; parameters are constants of a kind of their
+    own. The value of a constant is its attribute, not metadata."""
+    nodes = [n for n in graph.nodes if n.op == "get_attr" and isinstance(n._attr(), Tensor)]
+    values = {n.target: n._attr() for n in nodes}
+    reads: list[tuple[Any, str]] = []
+    for user in list(graph.nodes):
+        for operand in [n for n in user.all_input_nodes if n in nodes]:
+            with graph.inserting_before(user):
+                read = graph.create_node("get_attr", operand.target)
+            read._set_attr(values[operand.target])
+            user.replace_input_with(operand, read)
+            reads.append((read, operand.target))
+    for node in nodes:
+        graph.erase_node(node)
+    counts = {"_param_constant": 0, "_tensor_constant": 0}
+    named: dict[str, tuple[str, int]] = {}
+    for i, (read, _) in enumerate(reads):
+        read.name = f"_constant_read_{i}"  # out of the way
+    for read, before in reads:
+        if before not in named:
+            stem = "_param_constant" if isinstance(values[before], nn.Parameter) else "_tensor_constant"
+            named[before] = (f"{stem}{counts[stem]}", 0)
+            counts[stem] += 1
+        target, uses = named[before]
+        named[before] = (target, uses + 1)
+        read.target = target
+        read._set_attr(values[before])
+        read.name = f"{target}_{uses}" if uses else target
+
+
+def _refuse_real(graph: Any) -> None:
+    """Fake tensors do not mix with real ones that the function has from elsewhere."""
+
+    def text(value: Any) -> str:
+        if not isinstance(value, fx.Node):
+            return repr(value)
+        if value.op != "get_attr":
+            return repr(value.meta.get("val"))
+        real = value._attr()
+        size = f"size=({', '.join(map(str, real.shape))}{',' if real.ndim == 1 else ''})"
+        parts = ["[...]", size] + [f"dtype={real.dtype}"] * (real.dtype is not _C.get_default_dtype())
+        parts += ["requires_grad=True"] * real.requires_grad
+        head = "Parameter containing:\n" if isinstance(real, nn.Parameter) else ""
+        return f"{head}tensor({', '.join(parts)})"
+
+    for node in graph.nodes:
+        read = [n for n in node.all_input_nodes if n.op == "get_attr" and isinstance(n._attr(), Tensor)]
+        lifts = getattr(node.target, "__name__", "").startswith("lift")
+        if node.op != "call_function" or not read or lifts:
+            continue
+        listed = [text(a) for a in node.args] + [f"{k}={text(v)}" for k, v in node.kwargs.items()]
+        raise AssertionError(
+            "Please convert all Tensors to FakeTensors first or instantiate FakeTensorMode with "
+            f"'allow_non_fake_inputs'. Found in {node.target}({', '.join(listed)})"
+        )
+
+
+def _take_apart(graph: Any) -> None:
+    """Every result of a call that has several is an item of it, used or not, right behind the call."""
+    items = []
+    for node in list(graph.nodes):
+        values = node.meta.get("val")
+        if node.op != "call_function" or not isinstance(values, (tuple, list)):
+            continue
+        known = {user.args[1]: user for user in node.users if user.target is operator.getitem}
+        at = node
+        for i, value in enumerate(values):
+            if not isinstance(value, Tensor):
+                continue
+            if i not in known:
+                with graph.inserting_after(at):
+                    known[i] = graph.call_function(operator.getitem, (node, i))
+                known[i].meta["val"] = value
+            at.append(known[i])
+            at = known[i]
+            items.append(at)
+    for i, item in enumerate(items):
+        item.name = f"_item_{i}"  # out of the way
+    for i, item in enumerate(items):
+        item.name = f"getitem_{i}" if i else "getitem"
 
 
 def _take_trees(f: Callable, args: tuple, graph: Any) -> None:
@@ -96,15 +208,19 @@ def _argument_names(f: Callable, args: tuple) -> list[str]:
     return [parameters[i].name if i < len(parameters) else f"arg{i}" for i in range(len(args))]
 
 
-def _capture(f: Callable, args: tuple, mode: str, composite: bool) -> Any:
+def _capture(f: Callable, args: tuple, mode: str, pre_dispatch: bool) -> Any:
     leaves, spec = pytree.tree_flatten(args)
     names = _names(f, args)
     env = next((e for e in map(_C.env_of, leaves) if e is not None), None)
-    _C.capture_begin(env=env)
+    fakes = None
+    if mode == "symbolic" and env is None:
+        fakes = FakeTensorMode(shape_env=ShapeEnv())
+        env = fakes._env
+    _C.capture_begin(env=env, modes=pre_dispatch)
     try:
-        fakes = [_input(name, value, mode) for name, value in zip(names, leaves, strict=True)]
-        result = f(*pytree.tree_unflatten(fakes, spec))
-        graph = _C.capture_end_graph(result, composite)
+        inputs = [_input(name, value, fakes) for name, value in zip(names, leaves, strict=True)]
+        result = f(*pytree.tree_unflatten(inputs, spec))
+        graph = _C.capture_end_graph(result, not pre_dispatch, True)
     except BaseException:
         _C.capture_abort()
         raise
@@ -147,14 +263,14 @@ def make_fx(
     operators are kept; otherwise they are decomposed.
     """
     if tracing_mode not in ("real", "fake", "symbolic"):
-        raise AssertionError('Expected tracing_mode to be one of "real", "fake", "symbolic"')
+        raise AssertionError
 
     @functools.wraps(f.forward if isinstance(f, nn.Module) else f)
     def wrapped(*args: Any) -> fx.GraphModule:
         if _C.capture_is_open():
             return _inner(f, args)
         try:
-            graph = _capture(f, args, tracing_mode, not pre_dispatch)
+            graph = _capture(f, args, tracing_mode, pre_dispatch)
         except _C.GuardOnDataDependentSymNode as error:
             if tracing_mode != "real":
                 raise
@@ -171,7 +287,11 @@ def make_fx(
             output = graph.output_node()
             if bare and not output._bare:
                 output.args = (output.args[0][0],)
+        _take_apart(graph)
         _describe(graph)
+        if tracing_mode != "real" and not _allow_non_fake_inputs:
+            _refuse_real(graph)
+        _name_constants(graph)
         env = next((e for e in (_env(n) for n in graph.nodes) if e is not None), None)
         _take_trees(f, args, graph)
         made = fx.GraphModule(_attributes(graph), graph, getattr(f, "__name__", type(f).__name__))
@@ -185,6 +305,19 @@ def is_sym_node(value: Any) -> bool:
     return isinstance(value, (_C.SymInt, _C.SymFloat, _C.SymBool))
 
 
+def wrapper_and_args_for_make_fx(
+    func: Callable, args: tuple, kwargs: dict[str, Any]
+) -> tuple[Callable[[list[Any]], Any], list[Any]]:
+    """A function of one flat list, and that list: make_fx takes no keyword arguments."""
+    flat, spec = pytree.tree_flatten((args, kwargs))
+
+    def wrapped(flat_args: list[Any]) -> Any:
+        own_args, own_kwargs = pytree.tree_unflatten(flat_args, spec)
+        return func(*own_args, **own_kwargs)
+
+    return wrapped, flat
+
+
 def maybe_disable_fake_tensor_mode() -> Any:
     from ingot._subclasses.fake_tensor import unset_fake_temporarily
 
@@ -195,12 +328,7 @@ def get_isolated_graphmodule(
     func: Callable, args: tuple, kwargs: dict[str, Any], tracing_mode: str = "real", decomposition_table: Any = None
 ) -> fx.GraphModule:
     """The graph of a call, flat arguments in one list, whatever else is being traced."""
-    flat, spec = pytree.tree_flatten((args, kwargs))
-
-    def wrapped(flat_args: list[Any]) -> Any:
-        own_args, own_kwargs = pytree.tree_unflatten(flat_args, spec)
-        return func(*own_args, **own_kwargs)
-
+    wrapped, flat = wrapper_and_args_for_make_fx(func, args, kwargs)
     return make_fx(wrapped, decomposition_table=decomposition_table, tracing_mode=tracing_mode)(flat)
 
 

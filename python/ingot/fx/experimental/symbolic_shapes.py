@@ -7,6 +7,8 @@ import contextlib
 import dataclasses
 import enum
 import operator
+import typing
+import weakref
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -197,8 +199,7 @@ def guard_or_true(a: Any) -> bool:
 def guard_size_oblivious(expr: Any) -> bool:
     """A condition on sizes, where a size from data counts as neither 0 nor 1."""
     if isinstance(expr, _C.SymBool):
-        known = _C.sym_known(expr)
-        return bool(expr) if known is None else known
+        return _C.sym_guard_size(expr)
     if not isinstance(expr, bool):
         raise AssertionError(f"expected a condition, found {expr!r}")
     return expr
@@ -270,6 +271,9 @@ def constrain_range(a: Any, *, min: int | None = None, max: int | None = None) -
     known = ShapeEnv._of(a.node.shape_env).bound_sympy(a.node.expr)
     _ = known & ValueRanges(low, high)  # ValueRangeError: nothing is left
     if not _C.capture_is_open():
+        hint = a.node.hint if a.node.has_hint() else None
+        if hint is not None and not low <= hint <= high:
+            raise AssertionError(f"{hint} not in VR[{low}, {high}]")
         for condition in ([] if min is None else [a >= min]) + ([] if max is None else [a <= max]):
             expect_true(condition)
         return
@@ -446,11 +450,19 @@ class ShapeEnv(_C.ShapeEnv):
         self.var_to_val: dict[Any, int] = {}
         self.source_to_var: dict[str, Any] = {}
         self.var_to_sources: dict[Any, list[Any]] = {}
+        self._unbacked: list[Any] = []
+        ShapeEnv._known.setdefault(self._key, self)
+
+    # The object of each environment of the engine, as long as somebody has it.
+    _known: typing.ClassVar[weakref.WeakValueDictionary[int, ShapeEnv]] = weakref.WeakValueDictionary()
 
     @staticmethod
     def _of(env: Any) -> ShapeEnv:
         """An environment of the engine with the methods of this class."""
-        return env if isinstance(env, ShapeEnv) else ShapeEnv(env)
+        if isinstance(env, ShapeEnv):
+            return env
+        found = ShapeEnv._known.get(env._key)
+        return ShapeEnv(env) if found is None else found
 
     # ---- symbols
 
