@@ -65,7 +65,8 @@ static PyObject *outputs_of(ig_ctx *c, const ig_aot *a) {
 }
 
 // aot_trace(graph, grad) -> (graph, joint, [(written, reshaped, requires_grad)],
-// [(alias, base, requires_grad, graph of the views or None)], bases, [tangent is contiguous])
+// [(alias, base, requires_grad, graph of the views or None)], bases, [tangent is contiguous]);
+// None: autograd refuses to differentiate it.
 static PyObject *aot_trace(PyObject *module, PyObject *args) {
   (void)module;
   PyObject *graph = NULL;
@@ -76,6 +77,10 @@ static PyObject *aot_trace(PyObject *module, PyObject *args) {
   if (!g || !py_fx_sync(c, g)) return NULL;
   ig_aot *a = NULL;
   if (ig_aot_create(c, g, grad != 0, &a) != IG_OK) return py_raise(c);
+  if (a->refused) {
+    ig_aot_free(a);
+    Py_RETURN_NONE;
+  }
   PyObject *inputs = inputs_of(a);
   PyObject *outputs = inputs ? outputs_of(c, a) : NULL;
   PyObject *traced = outputs ? py_from_graph(a->graph) : NULL;

@@ -12,7 +12,7 @@
 #include "sym/env.h"
 
 _Thread_local bool py_branching;
-static _Thread_local bool py_break_allowed;        // also if one graph is wanted
+_Thread_local bool py_break_allowed;
 static _Thread_local const char *py_break_reason;  // of the flush that is going on; NULL: none
 
 // ---- entries of one function
@@ -100,15 +100,25 @@ static PyObject *get_inputs(PyObject *o, void *unused) {
   return list;
 }
 
-// [(kind, value, number of the call or input, index, is it computed from sizes)]
+// Is the number an element of a tensor, or computed from one?
+static bool has_element(const ig_defer *d, uint32_t expr) {
+  const ig_defer_expr *e = &d->exprs.at[expr - 1];
+  if (e->kind == IG_EXPR_CONST) return false;
+  if (e->kind == IG_EXPR_SYMBOL) return !e->tensor;
+  return has_element(d, e->a) || has_element(d, e->b);
+}
+
+// [(kind, value, number of the call or input, index, origin)]; origin: 0 unknown, 1 computed from
+// sizes, 2 from elements.
 static PyObject *get_slots(PyObject *o, void *unused) {
   (void)unused;
   const ig_defer *d = defer_of(o);
   PyObject *list = d ? PyList_New((Py_ssize_t)d->slots.n) : NULL;
   for (size_t i = 0; list && i < d->slots.n; i++) {
     const ig_defer_slot *s = &d->slots.at[i];
-    PyObject *item = Py_BuildValue("(iLIIO)", (int)s->kind, (long long)s->value, s->of, s->index,
-                                   s->expr ? Py_True : Py_False);
+    int origin = !s->expr ? 0 : has_element(d, s->expr) ? 2 : 1;
+    PyObject *item =
+        Py_BuildValue("(iLIIi)", (int)s->kind, (long long)s->value, s->of, s->index, origin);
     if (!item) {
       Py_CLEAR(list);
     } else {
@@ -388,6 +398,21 @@ static int miss(run *r, ig_defer *d, ig_defer_why why) {
   return yes;
 }
 
+// The compiler failed. What was recorded is computed all the same: the function may have stored
+// results where the caller finds them.
+static bool repeat_failed(ig_ctx *c, ig_defer *d) {
+  PyObject *type = NULL;
+  PyObject *value = NULL;
+  PyObject *trace = NULL;
+  PyErr_Fetch(&type, &value, &trace);
+  if (!repeat(c, d)) {
+    ig_ctx_clear(c);
+    PyErr_Clear();
+  }
+  PyErr_Restore(type, value, trace);
+  return false;
+}
+
 static bool compute(ig_ctx *c, ig_defer *d, run *r, ig_defer_why why) {
   int64_t values[IG_DEFER_MOST_SYMBOLS] = {0};
   if (!ig_defer_close(c, d)) return py_ok(c);
@@ -396,7 +421,7 @@ static bool compute(ig_ctx *c, ig_defer *d, run *r, ig_defer_why why) {
   const entry *found = find_entry(r->cache, d, values);
   if (!found) {
     int made = r->raised ? 0 : miss(r, d, why);
-    if (made < 0) return false;
+    if (made < 0) return repeat_failed(c, d);
     found = made ? find_entry(r->cache, d, values) : NULL;
     if (!found) return repeat(c, d);
   }
@@ -406,7 +431,8 @@ static bool compute(ig_ctx *c, ig_defer *d, run *r, ig_defer_why why) {
 static bool flush(ig_ctx *c, ig_defer *d, ig_defer_why why, const ig_op *op, void *user) {
   run *r = user;
   bool ok = true;
-  if (why != IG_DEFER_END && !py_break_allowed) {
+  bool exposed = why == IG_DEFER_VALUE && op;  // its memory belongs to an array, too
+  if (why != IG_DEFER_END && !py_break_allowed && !exposed) {
     PyObject *none = PyObject_CallMethod((PyObject *)r->cache, "broken", "izOnOOz", (int)why,
                                          py_break_reason ? py_break_reason
                                          : op            ? op->target
@@ -462,14 +488,15 @@ static PyObject *finish(ig_ctx *c, ig_defer *d, run *r, PyObject *out) {
   return out;
 }
 
-// call(whole, fn, args, kwargs)
+// call(whole, elements, fn, args, kwargs)
 static PyObject *cache_call(PyObject *o, PyObject *args) {
   int whole = 0;
+  int elements = 0;
   PyObject *fn = NULL;
   PyObject *positional = NULL;
   PyObject *named = NULL;
-  if (!PyArg_ParseTuple(args, "pOO!O!:call", &whole, &fn, &PyTuple_Type, &positional, &PyDict_Type,
-                        &named)) {
+  if (!PyArg_ParseTuple(args, "ppOO!O!:call", &whole, &elements, &fn, &PyTuple_Type, &positional,
+                        &PyDict_Type, &named)) {
     return NULL;
   }
   ig_ctx *c = py_ctx();
@@ -482,6 +509,7 @@ static PyObject *cache_call(PyObject *o, PyObject *args) {
   ig_defer *d = ig_defer_create(c, &host);
   if (!d) return py_raise(c);
   d->whole = whole != 0;
+  d->elements = elements != 0;
   Py_INCREF(o);
   ig_defer_enter(d);
   bool alone = false;

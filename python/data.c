@@ -549,7 +549,9 @@ static PyObject *tensor(PyObject *module, PyObject *args, PyObject *kwargs) {
   }
   ig_ctx *c = py_ctx();
   bool inside = py_region(c, "builtin_function_or_method", "tensor", NULL);
+  py_break_allowed = !py_is_tensor(o.data);  // one graph may have a list of elements
   PyObject *out = construct(&o, NULL, true, true);
+  py_break_allowed = false;
   if (inside) py_region_leave(c);
   return out;
 }

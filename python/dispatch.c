@@ -9,6 +9,7 @@
 
 static PyObject *attribute;  // "__torch_dispatch__"
 static PyObject *disabled;   // Tensor's
+static PyObject *rules;      // {operator: {class: function}}, see dispatch_rule
 
 // A mode that was entered.
 typedef struct frame {
@@ -86,6 +87,18 @@ static void refuse(PyObject *func, PyObject *mode, PyObject *list) {
   Py_XDECREF(text);
 }
 
+// What `who`, a mode or a class of operands, answers: by the rule of its class for the operator, or
+// else by its method.
+static PyObject *answer_of(PyObject *who, PyObject *func, PyObject *types, PyObject *args,
+                           PyObject *kwargs) {
+  PyObject *cls = PyType_Check(who) ? who : (PyObject *)Py_TYPE(who);
+  PyObject *of_op = PyDict_GetItemWithError(rules, func);
+  PyObject *rule = of_op ? PyDict_GetItemWithError(of_op, cls) : NULL;
+  if (PyErr_Occurred()) return NULL;
+  if (!rule) return PyObject_CallMethodObjArgs(who, attribute, func, types, args, kwargs, NULL);
+  return PyObject_CallFunctionObjArgs(rule, who, func, types, args, kwargs, NULL);
+}
+
 // The mode first, then the classes of the operands, until one does not return NotImplemented.
 static PyObject *ask(PyObject *mode, PyObject *list, PyObject *func, PyObject *args,
                      PyObject *kwargs) {
@@ -93,7 +106,7 @@ static PyObject *ask(PyObject *mode, PyObject *list, PyObject *func, PyObject *a
   PyObject *out = NULL;
   for (Py_ssize_t i = mode ? -1 : 0; types && i < PyList_GET_SIZE(list); i++) {
     PyObject *who = i < 0 ? mode : (PyObject *)Py_TYPE(PyList_GET_ITEM(list, i));
-    out = PyObject_CallMethodObjArgs(who, attribute, func, types, args, kwargs, NULL);
+    out = answer_of(who, func, types, args, kwargs);
     if (out != Py_NotImplemented) break;
     Py_CLEAR(out);
   }
@@ -264,6 +277,25 @@ static PyObject *disabled_impl(PyObject *module, PyObject *args, PyObject *kwarg
   return out;
 }
 
+// dispatch_rule(overload, class, fn): what modes or operands of the class do for one operator
+// instead of calling their method.
+static PyObject *dispatch_rule(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *func = NULL;
+  PyObject *cls = NULL;
+  PyObject *fn = NULL;
+  if (!PyArg_ParseTuple(args, "O!O!O:dispatch_rule", &py_overload_type, &func, &PyType_Type, &cls,
+                        &fn)) {
+    return NULL;
+  }
+  PyObject *of_op = PyDict_GetItemWithError(rules, func);
+  if (!of_op && PyErr_Occurred()) return NULL;
+  of_op = of_op ? Py_NewRef(of_op) : PyDict_New();
+  bool ok = of_op && PyDict_SetItem(of_op, cls, fn) == 0 && PyDict_SetItem(rules, func, of_op) == 0;
+  Py_XDECREF(of_op);
+  return ok ? Py_NewRef(Py_None) : NULL;
+}
+
 // ---- tensors without elements of their own ----
 
 typedef struct wrapper {
@@ -391,6 +423,7 @@ static PyMethodDef functions[] = {
     {"_torch_dispatch_stack", modes, METH_NOARGS, NULL},
     {"_len_torch_dispatch_stack", count, METH_NOARGS, NULL},
     {"_set_torch_dispatch_enabled", set_enabled, METH_O, NULL},
+    {"dispatch_rule", dispatch_rule, METH_VARARGS, NULL},
     {"_disabled_torch_dispatch_impl", (PyCFunction)(void (*)(void))disabled_impl,
      METH_VARARGS | METH_KEYWORDS, NULL},
     {NULL, NULL, 0, NULL},
@@ -401,7 +434,8 @@ static PyMethodDef construction = {"_make_wrapper_subclass",
 
 int py_add_dispatch(PyObject *m) {
   attribute = PyUnicode_InternFromString("__torch_dispatch__");
-  if (!attribute || PyModule_AddFunctions(m, functions) != 0) return -1;
+  rules = PyDict_New();
+  if (!attribute || !rules || PyModule_AddFunctions(m, functions) != 0) return -1;
   disabled = PyObject_GetAttrString(m, "_disabled_torch_dispatch_impl");
   PyObject *make = PyCFunction_New(&construction, NULL);
   PyObject *method = make ? PyStaticMethod_New(make) : NULL;

@@ -291,7 +291,7 @@ static PyObject *item(PyObject *o, PyObject *unused) {
   bool inside = py_region(c, "method_descriptor", "item", NULL);
   PyObject *out = py_tensor_item(c, self_of(o));
   if (inside) py_region_leave(c);
-  return out;
+  return py_tracked_element(c, out);
 }
 static PyObject *qscheme(PyObject *o, PyObject *unused) {
   (void)unused;

@@ -300,15 +300,20 @@ static PyObject *cpu_capability(PyObject *module, PyObject *unused) {
 // Expensive objects are created on first use.
 static PyObject *module_getattr(PyObject *module, PyObject *name) {
   if (PyUnicode_CompareWithASCIIString(name, "Tag") == 0) {
+    // Numbered as in PyTorch 2.5; what later releases added follows.
+    static const char names[] =
+        "core data_dependent_output dynamic_output_shape flexible_layout generated inplace_view "
+        "needs_fixed_stride_order nondeterministic_bitwise nondeterministic_seeded pointwise "
+        "pt2_compliant_tag view_copy maybe_aliasing_or_mutating cudagraph_unsafe "
+        "needs_exact_strides reduction out";
     PyObject *enums = PyImport_ImportModule("enum");
-    PyObject *tag = enums ? PyObject_CallMethod(
-                                enums, "Enum", "ss", "Tag",
-                                "core pointwise nondeterministic_seeded nondeterministic_bitwise "
-                                "inplace_view view_copy generated data_dependent_output "
-                                "dynamic_output_shape pt2_compliant_tag needs_fixed_stride_order "
-                                "flexible_layout maybe_aliasing_or_mutating cudagraph_unsafe "
-                                "needs_exact_strides reduction out")
-                          : NULL;
+    PyObject *make = enums ? PyObject_GetAttrString(enums, "Enum") : NULL;
+    PyObject *args = Py_BuildValue("(ss)", "Tag", names);
+    PyObject *start = Py_BuildValue("{s:i}", "start", 0);
+    PyObject *tag = make && args && start ? PyObject_Call(make, args, start) : NULL;
+    Py_XDECREF(start);
+    Py_XDECREF(args);
+    Py_XDECREF(make);
     Py_XDECREF(enums);
     if (tag && PyObject_SetAttr(module, name, tag) != 0) Py_CLEAR(tag);
     return tag;

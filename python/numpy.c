@@ -356,7 +356,10 @@ static bool may_be_array(const ig_tensor *t) {
 }
 
 PyObject *py_tensor_numpy(PyObject *self) {
-  if (!py_expose(py_ctx(), py_tensor_of(self))) return NULL;
+  py_break_allowed = true;  // one graph may have arrays
+  bool ready = py_expose(py_ctx(), py_tensor_of(self));
+  py_break_allowed = false;
+  if (!ready) return NULL;
   if (!py_trace_warn(py_ctx(),
                      "Converting a tensor to a NumPy array might cause the trace to be incorrect. "
                      "We can't record the data flow of Python values, so this value will be "

@@ -196,6 +196,7 @@ static PyObject *overload_tags(PyObject *o, void *unused) {
   unsigned bits = ig_op_tags(op);
   if (op->facts & IG_FACT_CORE) bits |= 1U << IG_TAG_CORE;
   if (op->def->random) bits |= 1U << IG_TAG_NONDETERMINISTIC_SEEDED;
+  if (!ig_op_is_user(op)) bits |= 1U << IG_TAG_PT2_COMPLIANT;
   for (int t = 0; tags && type && t < IG_TAG_COUNT; t++) {
     if (!(bits >> t & 1)) continue;
     PyObject *tag = PyObject_GetAttrString(type, ig_tag_text((ig_tag)t));

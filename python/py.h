@@ -448,7 +448,8 @@ extern PyMethodDef py_batch_functions[];  // batch.c
 int py_add_compile(PyObject *m);
 struct ig_defer;
 PyObject *py_tracked_size(ig_ctx *c, const ig_tensor *t, int dim);  // tracked.c: an int
-ig_int py_tracked_int(PyObject *o, int64_t value);  // a number that an operator takes
+PyObject *py_tracked_element(ig_ctx *c, PyObject *o);  // what item() gives, as such a number
+ig_int py_tracked_int(PyObject *o, int64_t value);     // a number that an operator takes
 void py_tracked_end(struct ig_defer *d);
 int py_add_tracked(PyObject *m);
 // The tensor has its elements and its history: what torch.compile has recorded is computed first.
@@ -458,6 +459,7 @@ bool py_ready(ig_ctx *c, const ig_tensor *t);   // the same for a tensor
 bool py_read(ig_ctx *c, const ig_tensor *t);    // the same, because its elements are read
 bool py_expose(ig_ctx *c, const ig_tensor *t);  // the same, and its memory is given away
 extern _Thread_local bool py_branching;         // the elements decide a branch
+extern _Thread_local bool py_break_allowed;     // a graph may end here also if one is wanted
 bool py_settle_all(ig_ctx *c);                  // Everything that this thread has recorded.
 bool py_settle_random(ig_ctx *c);               // The same if some of it draws random numbers.
 int py_add_graph(PyObject *m);

@@ -601,8 +601,29 @@ static PyObject *calls(PyObject *unused, PyObject *o) {
   return list;
 }
 
+static bool add_kinds(PyObject *set, const ig_sblock *b) {
+  for (const ig_snode *n = b->first; n; n = n->next) {
+    PyObject *kind = PyUnicode_FromString(n->kind);
+    bool ok = kind && PySet_Add(set, kind) == 0;
+    Py_XDECREF(kind);
+    for (size_t i = 0; ok && i < n->n_blocks; i++) ok = add_kinds(set, n->blocks[i]);
+    if (!ok) return false;
+  }
+  return true;
+}
+
+// _kinds(graph) -> the kinds of its nodes, those of inner blocks too
+static PyObject *kinds(PyObject *unused, PyObject *o) {
+  (void)unused;
+  const ig_sgraph *g = py_sgraph_of(o);
+  PyObject *set = g ? PySet_New(NULL) : NULL;
+  if (set && !add_kinds(set, g->body)) Py_CLEAR(set);
+  return set;
+}
+
 static PyMethodDef functions[] = {
     {"_calls", calls, METH_O, NULL},
+    {"_kinds", kinds, METH_O, NULL},
     {"_operator_name", operator_name, METH_O, NULL},
     {"parse_ir", WITH_KEYWORDS(parse_ir), METH_VARARGS | METH_KEYWORDS, NULL},
     {"_jit_pass_dce", pass_dce, METH_O, NULL},

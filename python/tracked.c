@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sizes that remember where they come from. While torch.compile records, the size of a tensor is an
 // int whose class is a subclass of int, and what is computed from it with + - * // % is one as
-// well. An operator that takes such a number knows how it was computed; a trace then writes it as
-// an expression of the sizes. This is a hint only: an entry checks the number itself at every call.
-// When the recording ends, those that are still alive become plain ints.
+// well; so are elements under capture_scalar_outputs. An operator that takes such a number knows
+// how it was computed; a trace then writes it as an expression of the sizes, or as a symbol. This
+// is a hint only: an entry checks the number itself at every call. When the recording ends, those
+// that are still alive become plain ints.
 #include "capture/defer.h"
 #include "py.h"
 
@@ -43,6 +44,19 @@ PyObject *py_tracked_size(ig_ctx *c, const ig_tensor *t, int dim) {
         d, &(ig_defer_expr){
                .kind = IG_EXPR_SYMBOL, .tensor = t, .dim = (uint32_t)dim, .value = value});
   }
+  return make(d, value, expr);
+}
+
+// An element of a tensor that the program has read; o: the plain int, consumed.
+PyObject *py_tracked_element(ig_ctx *c, PyObject *o) {
+  ig_defer *d = ig_defer_of(c);
+  if (!o || !d || d->busy || !d->elements || !PyLong_CheckExact(o)) return o;
+  int overflow = 0;
+  long long value = PyLong_AsLongLongAndOverflow(o, &overflow);
+  ig_defer_expr e = {.kind = IG_EXPR_SYMBOL, .value = value};
+  uint32_t expr = overflow ? 0 : ig_defer_expr_add(d, &e);
+  if (!expr) return o;
+  Py_DECREF(o);
   return make(d, value, expr);
 }
 

@@ -38,10 +38,21 @@ static const row effects_in_python[] = {
 static const char *const pure_modules[] = {"builtins",    "math",         "_operator", "itertools",
                                            "_functools",  "_collections", "_typing",   "_abc",
                                            "collections", "numpy",        "ingot"};
-static const row impure[] = {
-    {"builtins", "hash"},      {"builtins", "globals"},         {"builtins", "locals"},
-    {"builtins", "open"},      {"builtins", "__build_class__"}, {"builtins", "compile"},
-    {"builtins", "breakpoint"}};
+static const row impure[] = {{"builtins", "hash"},
+                             {"builtins", "globals"},
+                             {"builtins", "locals"},
+                             {"builtins", "open"},
+                             {"builtins", "__build_class__"},
+                             {"builtins", "compile"},
+                             {"builtins", "breakpoint"},
+                             {"builtins", "vars"},
+                             {"builtins", "dir"},
+                             {"builtins", "__import__"},
+                             {"builtins", "sort"},
+                             {"ingot", "get_num_threads"},
+                             {"ingot", "set_num_threads"}};
+// Of packages that it may have: these keep a state.
+static const char *const impure_packages[] = {"numpy.random"};
 static const row pure[] = {{"posix", "fspath"}, {"sys", "getrecursionlimit"}, {"sys", "getsizeof"}};
 
 // Python's own modules that PyTorch does not look into, and what it knows of them.
@@ -58,6 +69,19 @@ static const row opaque[] = {
     {"/linecache.py", NULL},
     {"/tokenize.py", NULL},
     {"/collections/__init__.py", "Counter.__init__"},
+    {"/collections/__init__.py", "ChainMap.__init__"},
+    {"/contextlib.py", "contextmanager.<locals>.helper"},
+    {"/contextlib.py", "_BaseExitStack.__init__"},
+    {"/dataclasses.py", "replace"},
+    {"/dataclasses.py", "asdict"},
+    {"/dataclasses.py", "astuple"},
+    {"/enum.py", "EnumType.__iter__"},
+    {"/fractions.py", NULL},
+    {"/functools.py", "lru_cache"},
+    {"/heapq.py", NULL},
+    {"/inspect.py", "currentframe"},
+    {"/json/__init__.py", NULL},
+    {"/statistics.py", NULL},
 };
 static const row known[] = {{"/random.py", "Random.randint"}, {"/random.py", "Random.randrange"}};
 
@@ -179,9 +203,12 @@ static const char *module_of(const PyCFunctionObject *f) {
   return strchr(type->tp_name, '.') ? type->tp_name : "builtins";
 }
 
-// May one graph have it?
-static bool is_pure(const char *module, const char *name) {
+// May one graph have it? full: the module with its packages.
+static bool is_pure(const char *full, const char *module, const char *name) {
   if (is_listed(impure, COUNT(impure), module, name, false)) return false;
+  for (size_t i = 0; i < COUNT(impure_packages); i++) {
+    if (starts(full, impure_packages[i])) return false;
+  }
   for (size_t i = 0; i < COUNT(pure_modules); i++) {
     if (strcmp(module, pure_modules[i]) == 0) return true;
   }
@@ -204,7 +231,7 @@ static int watch_c_call(struct py_watch *w, PyFrameObject *frame, PyObject *call
   module[n] = 0;
   if (is_listed(pure, COUNT(pure), module, name, false)) return 0;
   bool found = is_listed(effects_in_c, COUNT(effects_in_c), module, name, false);
-  bool refused = found || (w->whole && !is_pure(module, name));
+  bool refused = found || (w->whole && !is_pure(full, module, name));
   return refused ? tell(w, module, name) : 0;
 }
 

@@ -40,6 +40,7 @@ typedef struct ig_aot {
   ig_alloc alloc;  // of this structure
   ig_graph *graph;
   bool joint;
+  bool refused;  // by autograd: there is no graph, and a backward of the original one fails, too
   ig_aot_input *inputs;
   size_t ninputs;
   ig_aot_output *outputs;
@@ -53,7 +54,7 @@ typedef struct ig_aot {
 
 // g: a graph with composite operators, writes and views, as captured; placeholders require grad as
 // their values do. grad: gradients are recorded; if no output depends on an input that requires
-// grad, the result is not joint. IG_RUNTIME and others: what a run with gradients would report.
+// grad, the result is not joint. IG_RUNTIME and others: what a run would report.
 IG_API IG_MUST_USE ig_status ig_aot_create(ig_ctx *c, const ig_graph *g, bool grad, ig_aot **out);
 IG_API void ig_aot_free(ig_aot *a);  // NULL is allowed.
 

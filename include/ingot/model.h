@@ -242,6 +242,8 @@ IG_API void ig_session_free(ig_session *s);  // NULL is allowed.
 enum {
   IG_SESSION_NO_CHAINS = 1,  // pointwise operators run one by one
   IG_SESSION_NO_REUSE = 2,   // every value has memory of its own
+  IG_SESSION_NO_LAYERS = 4,  // convolutions are not prepared as layers, so results have the bits of
+                             // operators called one by one
 };
 typedef struct ig_session_options {
   size_t size;       // sizeof(ig_session_options)

@@ -17,11 +17,12 @@ class _Level(NamedTuple):
     version: str  # of torch.__version__
     strict: bool  # exports are strict
     functional: bool  # exports are functional: writes become outputs
+    mixed_dims: bool  # dynamic_shapes may have both Dim.AUTO and a Dim; there is Dim.DYNAMIC
 
 
 _LEVELS = {
-    "2.5": _Level("2.5.1+ingot", strict=True, functional=True),
-    "2.13": _Level("2.13.0+ingot", strict=False, functional=False),
+    "2.5": _Level("2.5.1+ingot", strict=True, functional=True, mixed_dims=False),
+    "2.13": _Level("2.13.0+ingot", strict=False, functional=False, mixed_dims=True),
 }
 
 # Every thread and every child process starts with the level of the environment.

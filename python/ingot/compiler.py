@@ -16,7 +16,9 @@ def is_compiling() -> bool:
     return _C.compile_is_recording() or _C.capture_is_open()
 
 
-is_dynamo_compiling = is_compiling
+def is_dynamo_compiling() -> bool:
+    """Whether this thread captures under torch.compile or for a strict export."""
+    return _C.compile_is_recording() or (_C.capture_is_open() and _C.capture_is_strict())
 
 
 def is_exporting() -> bool:

@@ -112,6 +112,8 @@ def save(
 ) -> None:
     """Writes tensors, numbers, texts and containers of them as torch.save does. Tensors that share memory still do
     after loading. The same values give the same bytes."""
+    if _C.compile_is_whole():
+        _C.compile_break("torch.save")
     if pickle_protocol != 2:
         raise NotImplementedError(f"pickle_protocol={pickle_protocol}: files are written in protocol 2")
     if not _use_new_zipfile_serialization:

@@ -150,6 +150,11 @@ void ig_fail_at(ig_ctx *c, ig_status st, const char *fmt, ...) {
   append(c, " (%s:%d)", slash ? slash + 1 : c->file, c->line);
 }
 
+bool ig_no_memory(ig_ctx *c) {
+  ig_fail_at(c, IG_NOMEM, "out of memory");
+  return false;
+}
+
 void ig_fail_text(ig_ctx *c, ig_status st, const char *fmt, ...) {
   if (c->status != IG_OK) return;
   c->status = st;

@@ -80,6 +80,7 @@ void ig_ctx_clean(ig_ctx *c);
 void ig_fail_at(ig_ctx *c, ig_status st, const char *fmt, ...) IG_PRINTF(3, 4);
 // The same without the operator's name and the location: for PyTorch's exact messages.
 void ig_fail_text(ig_ctx *c, ig_status st, const char *fmt, ...) IG_PRINTF(3, 4);
+bool ig_no_memory(ig_ctx *c);                                   // IG_NOMEM: false
 void ig_note(ig_ctx *c, const char *fmt, ...) IG_PRINTF(2, 3);  // One more line, on the way out.
 // The same for a line that explains and is no part of the text, which PyTorch words: hosts show it
 // beside the text. All lines after it are such lines, too.

@@ -60,7 +60,7 @@ typedef struct ig_defer_slot {
 // How the program computed a number: a hint for tracing.
 typedef struct ig_defer_expr {
   ig_expr_kind kind;        // SYMBOL: a size; CONST; otherwise of a and b
-  const ig_tensor *tensor;  // whose size it is; not retained and only compared
+  const ig_tensor *tensor;  // whose size it is; not retained and only compared; NULL: an element
   uint32_t dim;
   uint32_t a;
   uint32_t b;
@@ -104,6 +104,7 @@ struct ig_defer {
   const ig_ctx *flusher;  // by the thread of this context
   bool seen;              // an operator was called
   bool whole;             // one graph is wanted: the host is told of every flush, even of nothing
+  bool elements;          // numbers that are elements of tensors remember it
   ig_arena arena;
   ig_table numbers;  // tensor -> number of its value
   IG_VEC(ig_defer_value) values;
@@ -191,6 +192,7 @@ enum {
   IG_SLOT_AS_SYMBOL,  // of its own
   IG_SLOT_AS_KNOWN,   // as a symbol with this value; a constant if there is none
   IG_SLOT_AS_SHARED,  // as a symbol with this value; one of its own if there is none
+  IG_SLOT_AS_FREE,    // of its own, also if it is 0 or 1: only guards of the trace limit it
 };
 
 // Traces under the open capture: placeholders for symbols and inputs (names: one per input), calls.

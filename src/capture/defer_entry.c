@@ -34,10 +34,10 @@ static const ig_int *find_symbol(const tracer *t, int64_t value, bool size) {
   return NULL;
 }
 
-static ig_int new_symbol(tracer *t, int64_t value, bool size) {
+static ig_int new_symbol(tracer *t, int64_t value, int64_t least) {
   ig_ctx *c = t->c;
   char name[32];
-  ig_int i = ig_sym_backed(c, value, size ? 2 : INT64_MIN, INT64_MAX);
+  ig_int i = ig_sym_backed(c, value, least, INT64_MAX);
   if (c->status != IG_OK || !i.expr) return i;
   t->e->order[t->e->norder++] = (uint32_t)(2 * t->e->nsymbols + 1);
   t->e->symbols[t->e->nsymbols++] = i.expr;
@@ -52,12 +52,13 @@ static ig_int new_symbol(tracer *t, int64_t value, bool size) {
 static ig_int number_at(tracer *t, size_t slot) {
   const ig_defer_slot *s = &t->d->slots.at[slot];
   bool size = s->kind == IG_SLOT_SIZE;
+  if (size && t->how[slot] == IG_SLOT_AS_FREE) return new_symbol(t, s->value, 0);
   if (t->how[slot] == IG_SLOT_AS_CONSTANT || (size && s->value < 2)) return ig_const(s->value);
   bool shared = t->how[slot] != IG_SLOT_AS_SYMBOL;
   const ig_int *known = shared ? find_symbol(t, s->value, s->kind == IG_SLOT_SIZE) : NULL;
   if (known && s->value >= 2) return *known;
   if (t->how[slot] == IG_SLOT_AS_KNOWN) return ig_const(s->value);
-  return new_symbol(t, s->value, size);
+  return new_symbol(t, s->value, size ? 2 : INT64_MIN);
 }
 
 // How the program computed it, from the sizes of the traced tensors.
@@ -190,6 +191,8 @@ ig_defer_entry *ig_defer_trace(ig_ctx *c, ig_defer *d, const uint8_t *how, const
   e->order = ig_mem_array(d->alloc, e->order_cap, sizeof *e->order);
   tracer t = {c, d, e, how, false};
   c->mode->capture->keeps_draws = true;
+  ig_env *env = ig_env_get(c);
+  if (env) env->skips_layouts = true;
   if (e->words && e->slots && e->symbols && e->order && trace_all(&t, names, outs)) {
     e->sym = c->mode->capture->sym;
     ig_ref_retain(&e->sym->ref);
@@ -272,7 +275,7 @@ bool ig_defer_fits(const ig_defer *d, const ig_defer_entry *e, int64_t *values) 
     if (!x || x->kind != IG_EXPR_SYMBOL) continue;
     size_t k = index_of(e, x);
     if (bound[k] && values[k] != value) return false;
-    if (d->slots.at[i].kind == IG_SLOT_SIZE && value < 2) return false;
+    if (d->slots.at[i].kind == IG_SLOT_SIZE && x->positive && value < 2) return false;
     values[k] = value;
     bound[k] = true;
   }

@@ -150,6 +150,7 @@ struct ig_node {
   // PLACEHOLDER: its role in the signature.
   ig_input_kind role;
   bool persistent;
+  bool late;         // a tangent: nothing that is computed before the gradients may read its sizes
   const char *path;  // "fc.weight"
   // Value of such a placeholder and of ATTR: one of these.
   ig_tensor *constant;  // retained

@@ -24,14 +24,10 @@ ig_program *ig_program_retain(ig_program *p) {
   return p;
 }
 
-static bool no_memory(ig_ctx *c) {
-  return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-}
-
 static bool describe_inputs(ig_ctx *c, ig_program *p) {
   p->ninputs = ig_graph_input_count(p->graph);
   p->inputs = ig_arena_array(&p->arena, p->ninputs, sizeof *p->inputs);
-  if (!p->inputs) return no_memory(c);
+  if (!p->inputs) return ig_no_memory(c);
   size_t i = 0;
   for (ig_node *n = p->graph->first; i < p->ninputs; n = n->next) {
     if (!ig_node_is_placeholder(n)) continue;
@@ -51,7 +47,7 @@ static bool describe_outputs(ig_ctx *c, ig_program *p, const ig_output_kind *kin
   const ig_node *out = p->graph->last;
   p->noutputs = ig_graph_output_count(p->graph);
   p->outputs = ig_arena_array(&p->arena, p->noutputs, sizeof *p->outputs);
-  if (!p->outputs) return no_memory(c);
+  if (!p->outputs) return ig_no_memory(c);
   for (size_t i = 0; i < p->noutputs; i++) {
     ig_output_spec *o = &p->outputs[i];
     o->kind = kinds ? kinds[i] : IG_OUTPUT_USER;
@@ -59,7 +55,7 @@ static bool describe_outputs(ig_ctx *c, ig_program *p, const ig_output_kind *kin
     o->name = out->args[i].kind == IG_KIND_NODE ? out->args[i].node->name : NULL;
     const char *target = targets ? targets[i] : NULL;
     if (target) o->target = ig_arena_strn(&p->arena, target, strlen(target));
-    if (target && !o->target) return no_memory(c);
+    if (target && !o->target) return ig_no_memory(c);
   }
   return true;
 }
@@ -90,7 +86,7 @@ static bool collect_weights(ig_ctx *c, ig_program *p) {
   size_t bytes = ig_mem_mul(p->graph->state.n, sizeof *p->state) + 1;
   p->state = ig_arena_push(&p->arena, bytes);
   p->constants = ig_arena_push(&p->arena, bytes);
-  if (!p->state || !p->constants) return no_memory(c);
+  if (!p->state || !p->constants) return ig_no_memory(c);
   add_saved(p);
   for (int kind = IG_STATE_PARAMETER; kind <= IG_STATE_CONSTANT; kind++) {
     if (!is_saved((ig_state_kind)kind)) add_constants(p, (ig_state_kind)kind);
@@ -102,7 +98,7 @@ ig_program *ig_program_create(ig_ctx *c, ig_graph *g, const ig_output_kind *kind
                               const char *const *targets) {
   ig_program *p = c->status == IG_OK ? ig_mem_new(c->alloc, sizeof *p) : NULL;
   if (!p) {
-    (void)no_memory(c);  // first: the location in its text may be a text of the graph
+    (void)ig_no_memory(c);  // first: the location in its text may be a text of the graph
     ig_graph_free(g);
     return NULL;
   }
@@ -182,7 +178,7 @@ static const char *invent_name(ig_ctx *c, ig_graph *g, const ig_node *n, size_t 
   ig_state s = {IG_STATE_CONSTANT, ig_graph_keep_text(c, g, name), n->constant, false};
   if (!s.name) return NULL;
   if (!ig_vec_push(g->alloc, &g->state, s)) {
-    (void)no_memory(c);
+    (void)ig_no_memory(c);
     return NULL;
   }
   (void)ig_tensor_retain(n->constant);
@@ -258,7 +254,7 @@ void ig_program_set_specs(ig_ctx *c, ig_program *p, const char *in_spec, const c
   const char *in = ig_arena_strn(&p->arena, in_spec, strlen(in_spec));
   const char *out = ig_arena_strn(&p->arena, out_spec, strlen(out_spec));
   if (!in || !out) {
-    (void)no_memory(c);
+    (void)ig_no_memory(c);
     return;
   }
   p->in_spec = in;
@@ -267,7 +263,7 @@ void ig_program_set_specs(ig_ctx *c, ig_program *p, const char *in_spec, const c
 
 static const char *keep_text(ig_ctx *c, ig_program *p, const char *text) {
   const char *kept = text ? ig_arena_strn(&p->arena, text, strlen(text)) : NULL;
-  if (text && !kept) (void)no_memory(c);
+  if (text && !kept) (void)ig_no_memory(c);
   return kept;
 }
 
@@ -290,7 +286,7 @@ static const char **keep_names(ig_ctx *c, ig_program *p, const char *const *name
     at[i] = ig_arena_strn(&p->arena, names[i], strlen(names[i]));
     if (!at[i]) at = NULL;
   }
-  if (!at) (void)no_memory(c);
+  if (!at) (void)ig_no_memory(c);
   return at;
 }
 
@@ -323,7 +319,7 @@ const char *const *ig_program_modules(ig_ctx *c, const ig_program *p, size_t *n)
     if (v) v->num = 1;
   }
   ig_map_free(&known);
-  if (!ok && c->status == IG_OK) (void)no_memory(c);
+  if (!ok && c->status == IG_OK) (void)ig_no_memory(c);
   return ok ? all : NULL;
 }
 

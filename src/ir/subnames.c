@@ -10,15 +10,11 @@
 
 enum { CAP = 240 };
 
-static bool no_memory(ig_ctx *c) {
-  return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-}
-
 static bool take(ig_ctx *c, ig_graph *g, ig_node *n, const char *name) {
   const char *kept =
       strcmp(n->name, name) == 0 ? n->name : ig_arena_strn(&g->arena, name, strlen(name));
   ig_map_value *slot = kept ? ig_map_put(&g->names, kept) : NULL;
-  if (!slot) return no_memory(c);
+  if (!slot) return ig_no_memory(c);
   slot->ptr = n;
   if (ig_node_is_placeholder(n) || n->target == n->name) n->target = kept;
   n->name = kept;
@@ -29,7 +25,7 @@ static bool take(ig_ctx *c, ig_graph *g, ig_node *n, const char *name) {
 static bool take_free(ig_ctx *c, ig_graph *g, ig_node *n, const char *wish) {
   if (wish == n->name) {  // its own, if no earlier one has it
     ig_map_value *slot = ig_map_put(&g->names, wish);
-    if (!slot) return no_memory(c);
+    if (!slot) return ig_no_memory(c);
     if (!slot->ptr) {
       slot->ptr = n;
       if (ig_node_is_placeholder(n)) n->target = wish;
@@ -76,7 +72,7 @@ static const ig_value *next(operands *o) {
 static bool rename_sub(ig_ctx *c, ig_graph *g, operands o, bool keep) {
   ig_map_free(&g->names);
   g->names = ig_map_make(g->alloc);
-  if (!ig_map_reserve(&g->names, g->n)) return no_memory(c);
+  if (!ig_map_reserve(&g->names, g->n)) return ig_no_memory(c);
   for (ig_node *n = g->first; n; n = n->next) {
     const ig_value *outer = ig_node_is_placeholder(n) && !keep ? next(&o) : NULL;
     const char *wish = outer && outer->kind == IG_KIND_NODE ? outer->node->name : n->name;

@@ -83,9 +83,18 @@ static bool suits_product(const ig_conv *c, int64_t lanes) {
   return ok;
 }
 
+// Rows of channels: products that read and write them where they lie, in whole blocks.
+static bool suits_rows(const ig_conv *c, int64_t lanes) {
+  bool ok = !c->transposed && c->groups == 1 && c->cin % lanes == 0 && c->cout % lanes == 0;
+  for (int d = 0; d < 3; d++)
+    ok = ok && c->kernel[d] == 1 && c->stride[d] == 1 && c->padding[d] == 0;
+  return ok;
+}
+
 bool ig_layer_suits(const ig_conv *c, ig_layer_method m, int64_t lanes) {
-  if (c->elem != IG_ELEM_F32 || c->channels_last || c->cin <= 0 || c->cout <= 0) return false;
+  if (c->elem != IG_ELEM_F32 || c->cin <= 0 || c->cout <= 0) return false;
   if (!is_small(c, lanes)) return false;
+  if (c->channels_last) return m == IG_LAYER_PRODUCT && suits_rows(c, lanes);
   if (ig_layer_wino_size(m)) return suits_wino(c);
   if (m == IG_LAYER_DEPTH) return is_depthwise(c);
   if (m == IG_LAYER_STEM) return c->groups == 1 && !c->transposed && c->cin < 2 * lanes;
@@ -128,7 +137,7 @@ ig_layer_method ig_layer_choose(const ig_conv *c, const ig_layer_options *o) {
   if (c->cin <= STEM && ig_layer_suits(c, IG_LAYER_STEM, lanes)) return IG_LAYER_STEM;
   if (!ig_layer_suits(c, IG_LAYER_PRODUCT, lanes)) return IG_LAYER_NONE;
   ig_layer_method best = IG_LAYER_PRODUCT;
-  if (!suits_wino(c)) return best;
+  if (c->channels_last || !suits_wino(c)) return best;
   // A larger form loses more precision: it has to be clearly faster.
   int last = o->rtol > 0 ? IG_LAYER_WINOGRAD6 : IG_LAYER_WINOGRAD2;
   for (int m = IG_LAYER_WINOGRAD2; m <= last; m++)

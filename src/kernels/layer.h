@@ -4,8 +4,10 @@
 //
 // Activations lie in blocks: x[n][c / B, rounded up][d][h][w][B], B = ig_layer_block(). Lanes
 // beyond the last channel are zero; every function here keeps them so. Nothing in memory is padded
-// spatially. A layer holds the packed weights; it is valid for every n and spatial size, and for
-// the CPU level at which it was created. Layers are immutable: any number of threads may run one.
+// spatially. Linear layers are 1x1 convolutions with `channels_last`: their activations are rows of
+// channels, x[n][pixels][c], and both numbers of channels are multiples of B. A layer holds the
+// packed weights; it is valid for every n and spatial size, and for the CPU level at which it was
+// created. Layers are immutable: any number of threads may run one.
 //
 // Results do not depend on the number of threads, nor on how often a layer was run. Winograd's
 // forms mix the pixels of a tile: an infinity or NaN in the input makes all outputs of its tiles
@@ -57,7 +59,14 @@ ig_layer_method ig_layer_method_of(const ig_layer *l);
 size_t ig_layer_bytes(const ig_layer *l);  // of the packed weights
 double ig_layer_error(const ig_layer *l);  // as measured for rtol; 0 where it was not
 
-typedef enum ig_act { IG_ACT_NONE, IG_ACT_CLAMP, IG_ACT_HARDSWISH, IG_ACT_SILU } ig_act;
+typedef enum ig_act {
+  IG_ACT_NONE,
+  IG_ACT_CLAMP,
+  IG_ACT_HARDSWISH,
+  IG_ACT_SILU,
+  IG_ACT_GELU,
+  IG_ACT_GELU_TANH,
+} ig_act;
 
 // y = act(conv(x) + bias + residual). Residuals are like y and do not overlap it.
 typedef struct ig_layer_io {

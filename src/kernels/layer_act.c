@@ -17,7 +17,19 @@ static void hardswish(int64_t n, float *restrict y) {
   }
 }
 
+IG_CLONES
+static void gelu(int64_t n, float *restrict y) {
+  for (int64_t i = 0; i < n; i++) y[i] = ig_gelu_f32(y[i]);
+}
+
+IG_CLONES
+static void gelu_tanh(int64_t n, float *restrict y) {
+  for (int64_t i = 0; i < n; i++) y[i] = ig_gelu_tanh_f32(y[i]);
+}
+
 void ig_layer_act(ig_act act, int64_t n, float *y) {
   if (act == IG_ACT_SILU) silu(n, y);
   if (act == IG_ACT_HARDSWISH) hardswish(n, y);
+  if (act == IG_ACT_GELU) gelu(n, y);
+  if (act == IG_ACT_GELU_TANH) gelu_tanh(n, y);
 }

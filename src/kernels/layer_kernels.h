@@ -137,7 +137,7 @@ void ig_layer_fill(ig_layer *l, const float *w, const float *bias, float *memory
 // Largest error over a sample of outputs against f64; negative: out of memory.
 double ig_layer_measure(const ig_layer *l, const float *w);
 
-// Hard swish and silu in place.
+// What is none of clamping, in place.
 void ig_layer_act(ig_act act, int64_t n, float *y);
 
 void ig_layer_need_wino(const ig_layer *l, const ig_conv *c, ig_need *need);
@@ -154,7 +154,7 @@ static inline float ig_layer_hi(const ig_layer_io *io) {
   return io->act == IG_ACT_CLAMP ? io->hi : __builtin_inff();
 }
 static inline bool ig_layer_acts(const ig_layer_io *io) {
-  return io->act == IG_ACT_HARDSWISH || io->act == IG_ACT_SILU;
+  return io->act > IG_ACT_CLAMP;
 }
 
 #endif

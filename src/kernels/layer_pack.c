@@ -4,6 +4,7 @@
 
 #include "base/threads.h"
 #include "kernels/layer_kernels.h"
+#include "kernels/transpose.h"
 
 typedef struct packing {
   ig_layer *l;
@@ -45,6 +46,16 @@ static void pack_row(const packing *p, int64_t o, int64_t i, int64_t t, int64_t 
   for (int64_t k = n < 0 ? 0 : n; k < wide; k++) to[k] = 0.0f;
 }
 
+// A panel of a 1x1 convolution is a part of the weights, transposed.
+static void pack_across(const packing *p, int64_t o, int64_t wide, float *to) {
+  const ig_conv *c = &p->l->c;
+  int64_t rows = p->l->taps * p->l->unit;
+  int64_t n = c->cout - o < wide ? c->cout - o : wide;
+  if (n < wide || c->cin < rows) memset(to, 0, (size_t)(rows * wide) * sizeof(float));
+  if (n <= 0) return;
+  ig_transpose((char *)to, wide * 4, (const char *)(p->w + o * c->cin), c->cin * 4, n, c->cin, 4);
+}
+
 // Panels (product, first block) of products and stems.
 static void pack_panels(void *arg, int64_t begin, int64_t end) {
   const packing *p = arg;
@@ -58,6 +69,10 @@ static void pack_panels(void *arg, int64_t begin, int64_t end) {
     int64_t group = l->c.transposed ? 0 : product;
     int64_t wide = (l->out - block < l->panel ? l->out - block : l->panel) * lanes;
     float *to = panel_at(l, product, block);
+    if (ig_conv_taps(&l->c) == 1 && l->c.groups == 1 && !l->c.transposed) {
+      pack_across(p, block * lanes, wide, to);
+      continue;
+    }
     for (int64_t t = 0; t < l->taps; t++)
       for (int64_t u = 0; u < l->unit; u++, to += wide)
         pack_row(p, (group * l->out + block) * lanes, (group * l->in + t / window) * l->unit + u,

@@ -29,6 +29,7 @@ typedef struct job {
   int64_t size[3];      // of an image with its frame
   int64_t planes;       // blocks or channels of an image
   int64_t image;        // floats from one image of the round to the next
+  int64_t y_pixel;      // floats from one pixel of y to the next
   int64_t pixels;       // outputs of an image
   int64_t out[3];       // the same by dimension
   int64_t step[3];      // of the input per output
@@ -67,9 +68,21 @@ static void frame_plane(const job *j, const float *from, float *to) {
   }
 }
 
+// Rows of channels to blocks: where rows are long, tiles of them would fall into few sets of L1.
+static void frame_rows(const job *j, const float *from, float *to) {
+  size_t unit = ig_mem_mul((size_t)j->l->unit, sizeof(float));
+  for (int64_t i = 0; i < j->pixels; i++, from += j->c.cin, to += j->l->unit)
+    memcpy(to, from, unit);
+}
+
 static void frame_planes(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
   int64_t plane = j->size[0] * j->size[1] * j->size[2] * j->l->unit;
+  for (int64_t i = begin; i < end && j->c.channels_last; i++) {
+    const float *image = j->io->x + (j->first + i / j->planes) * j->io->x_image;
+    frame_rows(j, image + i % j->planes * j->l->unit, j->frames + i * plane);
+  }
+  if (j->c.channels_last) return;
   for (int64_t i = begin; i < end; i++) {
     int64_t n = j->first + i / j->planes;
     const float *from =
@@ -82,7 +95,6 @@ static void frame_planes(void *arg, int64_t begin, int64_t end) {
 
 // Offsets of output pixels [from, to) of the round.
 static void offsets(const job *j, int64_t from, int64_t to, int32_t *pixel, int32_t *place) {
-  int64_t lanes = j->l->f->lanes;
   bool spread = j->l->c.transposed;
   const int64_t *up = j->l->c.stride;
   int64_t at[3];
@@ -98,7 +110,7 @@ static void offsets(const job *j, int64_t from, int64_t to, int32_t *pixel, int3
     if (spread)
       out = (at[0] * up[0] * j->out[1] * up[1] + at[1] * up[1]) * j->out[2] * up[2] + at[2] * up[2];
     pixel[i - from] = (int32_t)(n * j->image + in * j->l->unit);
-    place[i - from] = (int32_t)(n * j->io->y_image + out * lanes);
+    place[i - from] = (int32_t)(n * j->io->y_image + out * j->y_pixel);
     if (++at[2] < j->out[2]) continue;
     at[2] = 0;
     if (++at[1] < j->out[1]) continue;
@@ -123,6 +135,12 @@ static int64_t shift_of(const job *j, int64_t product) {
 static void act(const job *j, const ig_layer_product *p, int64_t n, int64_t first, int64_t last) {
   int64_t lanes = j->l->f->lanes;
   int64_t end = last * p->panel < p->blocks ? last * p->panel : p->blocks;
+  if (j->l->c.channels_last) {
+    int64_t from = first * p->panel * lanes;
+    for (int64_t i = 0; i < n; i++)
+      ig_layer_act(j->io->act, end * lanes - from, p->y + p->place[i] + from);
+    return;
+  }
   for (int64_t b = first * p->panel; b < end; b++)
     for (int64_t i = 0; i < n;) {
       int64_t run = 1;  // pixels that lie beside each other
@@ -193,7 +211,7 @@ static void run_round(job *j) {
 // ---- layers ----
 
 static job job_of(const ig_layer *l, const ig_conv *c) {
-  job j = {.l = l, .c = *c};
+  job j = {.l = l, .c = *c, .framed = c->channels_last};
   int64_t lanes = l->f->lanes;
   j.planes = l->method == IG_LAYER_STEM ? c->cin : (c->cin + lanes - 1) / lanes;
   for (int d = 0; d < 3; d++) {
@@ -203,6 +221,7 @@ static job job_of(const ig_layer *l, const ig_conv *c) {
     j.step[d] = l->c.transposed ? 1 : l->c.stride[d];
   }
   j.pixels = j.out[0] * j.out[1] * j.out[2];
+  j.y_pixel = c->channels_last ? c->cout : lanes;
   return j;
 }
 
@@ -260,7 +279,7 @@ bool ig_layer_run_product(const ig_layer *l, const ig_conv *c, const ig_layer_io
                            .unit = l->unit,
                            .panel = l->panel,
                            .blocks = l->out,
-                           .y_block = ig_conv_out(c) * l->f->lanes,
+                           .y_block = (c->channels_last ? 1 : ig_conv_out(c)) * l->f->lanes,
                            .finish = true,
                            .lo = ig_layer_lo(io),
                            .hi = ig_layer_hi(io)};

@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "model/model.h"
+#include "rt/packs.h"
 #include "tensor/texts.h"
 
 // ---- building
@@ -231,6 +232,7 @@ static void destroy(ig_ref *ref) {
   ig_vec_free(m->alloc, &m->findings);
   if (m->is_zip) ig_zip_close(&m->zip);
   ig_file_release(m->file);
+  ig_packs_free(m->packs);
   ig_arena_free(&m->arena);
   ig_mem_free(m->alloc, m, sizeof *m);
 }
@@ -285,7 +287,8 @@ static ig_status create(ig_ctx *c, const char *name, ig_file *file, bool in_memo
   m->limits = ig_limits_of(c, m->options.limits);
   m->name = ig_model_text(c, m, name);
   const ig_account outer = ig_account_open(c, &m->limits);
-  ig_status st = m->name ? read_model(c, m) : c->status;
+  m->packs = m->name ? ig_packs_create(c) : NULL;
+  ig_status st = m->packs ? read_model(c, m) : c->status;
   ig_account_close(c, &outer);
   m->options = (ig_model_options){0};
   if (st == IG_OK) {

@@ -24,10 +24,11 @@ struct ig_model {
   ig_file *file;
   bool is_zip;
   ig_zip zip;
-  const char *root;      // folder that all members are in, with its slash; "" when there is none
-  ig_program *program;   // as in the file
-  ig_program *runnable;  // without writes
-  void *inner;           // private data of the format; freed by it
+  const char *root;        // folder that all members are in, with its slash; "" when there is none
+  ig_program *program;     // as in the file
+  ig_program *runnable;    // without writes
+  struct ig_packs *packs;  // prepared weights, shared by its sessions
+  void *inner;             // private data of the format; freed by it
   IG_VEC(ig_model_port *) inputs;
   IG_VEC(ig_model_port *) outputs;
   IG_VEC(ig_model_weight *) weights;

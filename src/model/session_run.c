@@ -86,7 +86,8 @@ static bool plan_program(ig_session *s) {
                            .user = s,
                            .ninputs = s->nweights,
                            .constant = constant,
-                           .noutputs = s->nout};
+                           .noutputs = s->nout,
+                           .packs = s->m->packs};
   s->plan = ig_plan_create(s->c, &source, s->options.without);
   return s->plan != NULL;
 }
@@ -94,7 +95,8 @@ static bool plan_program(ig_session *s) {
 static bool plan_model(ig_session *s) {
   if (s->m->runnable) return plan_program(s);
   if (!s->m->format->pure) return true;
-  ig_plan_source source = {.run = run_format, .user = s, .ninputs = s->nin, .noutputs = s->nout};
+  ig_plan_source source = {
+      .run = run_format, .user = s, .ninputs = s->nin, .noutputs = s->nout, .packs = s->m->packs};
   s->plan = ig_plan_create(s->c, &source, s->options.without);
   return s->plan != NULL;
 }

@@ -66,15 +66,12 @@ const char *ig_onnx_convention_node(ig_onnx *x, const ig_onnx_node *n, const cha
     note_reader(x, ig_onnx_file_name(x, n->in[i]), n->op_type);
   for (size_t i = 0; n->many && i < n->nmany; i++)
     note_reader(x, ig_onnx_file_name(x, n->many[i]), n->op_type);
+  ig_onnx_skip_attributes(x, n);
   note_maker(x, ig_onnx_file_name(x, out), n->op_type);
   ig_onnx_note_sizes(x, n, out);
   for (size_t i = 1; i < n->nouts; i++)
     note_maker(x, n->outs[i] ? ig_onnx_file_name(x, n->outs[i]) : NULL, n->op_type);
   return node_name(x, n->op_type);
-}
-
-void ig_onnx_count_values(ig_onnx *x, size_t n) {
-  if (x->options->torchscript) x->nmade += n;
 }
 
 bool ig_onnx_is_made(const ig_onnx *x, const char *name) {
@@ -227,7 +224,10 @@ static size_t values_before(const ig_onnx *x) {
   const ig_input_spec *in = NULL;
   size_t n = ig_program_inputs(x->p, &in);
   size_t count = 0;
-  for (size_t i = 0; i < n; i++) count += in[i].kind != IG_INPUT_TOKEN;
+  for (size_t i = 0; i < n; i++) {
+    bool weight = in[i].kind != IG_INPUT_USER && in[i].kind != IG_INPUT_TOKEN;
+    count += weight || model_input(x, &in[i]);
+  }
   return count;
 }
 

@@ -8,6 +8,10 @@
 
 // A node is emitted: who reads its inputs and who makes its outputs is noted. Returns its name.
 const char *ig_onnx_convention_node(ig_onnx *x, const ig_onnx_node *n, const char *out);
+// The constants of a node that are its attributes at the opset of the file are not counted.
+void ig_onnx_skip_attributes(ig_onnx *x, const ig_onnx_node *n);
+// A call is written: values that PyTorch's exporter has beyond those of its nodes are counted.
+void ig_onnx_count_call(ig_onnx *x, const ig_node *n);
 bool ig_onnx_is_read(const ig_onnx *x, const char *name);
 // The name that the caller gave to an axis of an input or output; NULL: none.
 const char *ig_onnx_axis_name(const ig_onnx *x, const char *value, int axis);
@@ -38,11 +42,15 @@ ig_tensor *ig_onnx_known_weight(const ig_onnx *x, const ig_node *n);   // NULL: 
 // A convolution that only a normalization reads is written with it (convention_fuse.c).
 bool ig_onnx_is_normalized(ig_onnx *x, const ig_node *n);
 bool ig_onnx_put_normalized(ig_onnx *x, const ig_onnx_call *call);
-// Sizes that PyTorch's exporter does not know (convention_sizes.c): a node that was emitted; the
-// result of a call; and whether axis `d` of a value with ndim axes is one of them.
+// Sizes that PyTorch's exporter infers (convention_sizes.c): an input of the model; a node that was
+// emitted; the result of a call; and what it calls an axis of a value with ndim axes, or *text NULL
+// and its size. False: it knows nothing of the value.
+void ig_onnx_note_input(ig_onnx *x, const char *name, const ig_tensor *t);
 void ig_onnx_note_sizes(ig_onnx *x, const ig_onnx_node *n, const char *out);
 void ig_onnx_note_result(ig_onnx *x, const ig_onnx_call *call);
-bool ig_onnx_is_vague(const ig_onnx *x, const char *name, int d, int ndim);
+bool ig_onnx_inferred_axis(ig_onnx *x, const char *value, int axis, int ndim, const char **text,
+                           int64_t *number);
+const ig_tensor *ig_onnx_known_value(const ig_onnx *x, const char *name);  // NULL: not known
 bool ig_onnx_is_constant(const ig_onnx *x, const char *name);  // of the writer, not a weight
 // The name of a weight: that of the program, or a given one beyond those of the inputs; a name that
 // an input or output has is changed.

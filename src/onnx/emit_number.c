@@ -364,6 +364,14 @@ const char *ig_onnx_scalar_size(ig_onnx *x, ig_int i) {
   return i.expr ? ig_onnx_scalar_of(x, i.expr, IG_I64) : ig_onnx_integer(x, IG_I64, i.value);
 }
 
+// A number in a list of sizes: PyTorch's exporter has it without dimensions and unsqueezes it,
+// which it evaluates later.
+static void count_listed(ig_onnx *x, int64_t v) {
+  ig_onnx_count_number(x, v, false);
+  if (x->least >= 13) ig_onnx_count_values(x, 1);
+  if (!x->options->no_folding) x->nfolded++;
+}
+
 const char *ig_onnx_shape_of(ig_onnx *x, const ig_int *at, size_t n) {
   bool known = true;
   int64_t plain[IG_MAX_DIM] = {0};
@@ -373,7 +381,11 @@ const char *ig_onnx_shape_of(ig_onnx *x, const ig_int *at, size_t n) {
   }
   if (known) return ig_onnx_vector(x, plain, n);
   const char *names[IG_MAX_DIM];
-  for (size_t i = 0; i < n; i++) names[i] = ig_onnx_size(x, at[i]);
+  for (size_t i = 0; i < n; i++) {
+    if (!at[i].expr && are_scalars(x)) count_listed(x, at[i].value);
+    names[i] = ig_onnx_size(x, at[i]);
+  }
+  if (n == 1) ig_onnx_count_values(x, 1);
   return n == 1 ? names[0] : ig_onnx_concat(x, names, n, 0, NULL);
 }
 

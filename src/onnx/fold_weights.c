@@ -51,6 +51,11 @@ bool ig_onnx_is_constant(const ig_onnx *x, const char *name) {
   return k && !k->weight;
 }
 
+const ig_tensor *ig_onnx_known_value(const ig_onnx *x, const char *name) {
+  const known *k = find(x, name);
+  return k ? k->t : NULL;
+}
+
 void ig_onnx_know_constant(ig_onnx *x, const char *name) {
   if (!applies(x) || !x->tensors.n) return;
   const struct ig_onnx_tensor *c = &x->tensors.at[x->tensors.n - 1];
@@ -99,7 +104,14 @@ static ig_tensor *transpose(ig_ctx *c, const args *a) {
 }
 
 static ig_tensor *unsqueeze(ig_ctx *c, const args *a) {
-  return is_lone(a, 1) ? ig_unsqueeze(c, a->in[0], ig_const(number(a, 1, 0))) : NULL;
+  ig_tensor *t = a->in[1] && a->in[1]->dtype == IG_I64 ? a->in[0] : NULL;
+  int64_t n = t ? ig_tensor_numel(a->in[1]) : 0;
+  for (int64_t i = 0; i < n; i++) {  // in rising order, or one that counts from the end
+    int64_t axis = number(a, 1, (size_t)i);
+    if (n > 1 && (axis < 0 || (i && axis <= number(a, 1, (size_t)i - 1)))) return NULL;
+    t = ig_unsqueeze(c, t, ig_const(axis));
+  }
+  return t;
 }
 
 static ig_tensor *squeeze(ig_ctx *c, const args *a) {
@@ -197,6 +209,7 @@ bool ig_onnx_fold_node(ig_onnx *x, const ig_onnx_node *n, const char *out) {
   ig_scope_close(c, s);
   ig_mode_pop(c, &mode);
   if (done) drop_constants(x, n);
+  if (done) ig_onnx_skip_attributes(x, n);
   if (done) x->nmade++;
   return done;
 }

@@ -72,19 +72,23 @@ static void learn_names(ig_onnx *x, const ig_tensor *t) {
 
 // What an axis is called: the caller's name, with the TorchScript conventions the name of a
 // computed size, or the expression. NULL: its size is a number.
-static const char *dim_text(ig_onnx *x, const char *value, int axis, int ndim, ig_int size) {
-  const char *given = ig_onnx_axis_name(x, value, axis);
-  if (given) return given;
-  if (ig_onnx_is_vague(x, value, axis, ndim)) return ig_onnx_made_axis(x, value, axis);
-  if (!size.expr) return NULL;
-  bool plain = size.expr->kind == IG_EXPR_SYMBOL && ig_map_find(&x->dim_names, size.expr->name);
+static const char *dim_text(ig_onnx *x, const char *value, int axis, int ndim, ig_int *size) {
+  const char *text = ig_onnx_axis_name(x, value, axis);
+  if (text) return text;
+  int64_t number = 0;
+  if (ig_onnx_inferred_axis(x, value, axis, ndim, &text, &number)) {
+    if (!text) *size = ig_const(number);
+    return text;
+  }
+  if (!size->expr) return NULL;
+  bool plain = size->expr->kind == IG_EXPR_SYMBOL && ig_map_find(&x->dim_names, size->expr->name);
   if (x->options->torchscript && !plain) return ig_onnx_made_axis(x, value, axis);
-  return expr_text(x, size.expr);
+  return expr_text(x, size->expr);
 }
 
 static void put_dim(ig_onnx *x, const char *value, int axis, int ndim, ig_int size) {
   size_t mark = ig_proto_open(&x->w, SHAPE_DIM);
-  const char *text = dim_text(x, value, axis, ndim, size);
+  const char *text = dim_text(x, value, axis, ndim, &size);
   if (text) {
     ig_proto_put_text(&x->w, DIM_PARAM, text);
   } else {
@@ -219,6 +223,7 @@ static void learn_input(ig_onnx *x, const ig_node *n) {
   const char *name = input_name(x, n);
   if (n->val.kind == IG_KIND_TENSOR) {
     ig_onnx_learn(x, name, n->val.tensor);
+    if (x->options->torchscript) ig_onnx_note_input(x, name, n->val.tensor);
   } else if (is_input(n)) {
     ig_onnx_learn_scalar(x, name, number_expr(n));
   }

@@ -19,6 +19,8 @@ static void clip(ig_onnx *x, const ig_onnx_call *call) {
   ig_dtype d = ig_onnx_compute_type(x, "Clip", call->val->dtype);
   const char *low = ig_onnx_operand(x, &call->args[1], d);
   const char *high = ig_onnx_operand(x, &call->args[2], d);
+  if (x->least < 12 && !ig_dtype_is_float(d)) ig_onnx_count_values(x, 2);   // casts around it
+  if (x->least >= 11 && (!low[0] || !high[0])) ig_onnx_count_values(x, 1);  // None is a value
   ig_onnx_node node = {.op_type = "Clip", .in = {self_as(x, call, d), low, high[0] ? high : NULL}};
   (void)ig_onnx_emit_as(x, call, &node, d);
 }
@@ -194,7 +196,29 @@ static bool softplus_can(int opset, const ig_value *args, size_t n) {
                       (args[2].kind == IG_KIND_FLOAT && args[2].f >= 20));
 }
 
+static bool prelu_can(int opset, const ig_value *args, size_t n) {
+  (void)opset;
+  const ig_tensor *in = n == 2 ? ig_onnx_tensor_of(&args[0]) : NULL;
+  const ig_tensor *w = n == 2 ? ig_onnx_tensor_of(&args[1]) : NULL;
+  bool fits = in && w && w->ndim <= 1 && in->ndim >= 1 && in->dtype == w->dtype;
+  return fits && (in->dtype == IG_F32 || in->dtype == IG_F64) &&
+         (in->ndim > 1 || w->ndim == 0 || (!ig_sizes(w)[0].expr && ig_sizes(w)[0].value == 1));
+}
+
+// self, weight: one slope, or one per channel, which is the second axis.
+static void prelu(ig_onnx *x, const ig_onnx_call *call) {
+  const char *in = self_as(x, call, IG_DTYPE_COUNT);
+  const char *slope = ig_onnx_operand(x, &call->args[1], IG_DTYPE_COUNT);
+  int64_t axes[IG_MAX_DIM];
+  size_t n = 0;
+  for (int d = 1; d < ig_onnx_ndim(&call->args[0]) - 1; d++) axes[n++] = d;
+  bool spread = n && ig_onnx_ndim(&call->args[1]) == 1;
+  if (spread) slope = ig_onnx_emit2(x, "Unsqueeze", slope, ig_onnx_vector(x, axes, n), NULL);
+  (void)ig_onnx_emit2(x, "PRelu", in, slope, call->out);
+}
+
 const ig_onnx_row ig_onnx_activation[] = {
+    {"aten.prelu.default", prelu, NULL, prelu_can},
     {"aten.clamp.default", clip, NULL, NULL},
     {"aten.clamp.Tensor", clamp_tensor, NULL, NULL},
     {"aten.clamp_min.default", clamp_number, "Max", NULL},

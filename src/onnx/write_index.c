@@ -84,7 +84,7 @@ const char *ig_onnx_stack_indices(ig_onnx *x, const ig_onnx_indices *in) {
     names[i] = ig_onnx_unsqueeze(x, name, -1, NULL);
   }
   if (in->n > 1) return ig_onnx_concat(x, names, in->n, -1, NULL);
-  ig_onnx_count_values(x, 1);
+  ig_onnx_count_values(x, 2);
   return names[0];
 }
 
@@ -250,10 +250,27 @@ static void masked_select(ig_onnx *x, const ig_onnx_call *call) {
   (void)ig_onnx_emit2(x, "Compress", self, mask, call->out);
 }
 
+static bool one_hot_can(int opset, const ig_value *args, size_t n) {
+  return opset >= 9 && n == 2 && args[1].kind == IG_KIND_INT && !args[1].i.expr &&
+         args[1].i.value > 0;
+}
+
+// self, num_classes
+static void one_hot(ig_onnx *x, const ig_onnx_call *call) {
+  static const int64_t values[] = {0, 1};
+  const char *in = ig_onnx_operand(x, &call->args[0], IG_I64);
+  const char *depth = ig_onnx_integer(x, IG_I64, call->args[1].i.value);
+  (void)ig_onnx_emit(x, &(ig_onnx_node){.op_type = "OneHot",
+                                        .in = {in, depth, ig_onnx_vector(x, values, 2)},
+                                        .attrs = {ig_onnx_int("axis", -1)},
+                                        .out = call->out});
+}
+
 const ig_onnx_row ig_onnx_index[] = {
     {"aten.index.Tensor", index, NULL, NULL},
     {"aten._unsafe_index.Tensor", index, NULL, NULL},
     {"aten.index_select.default", index_select, NULL, NULL},
+    {"aten.one_hot.default", one_hot, NULL, one_hot_can},
     {"aten.gather.default", gather, NULL, NULL},
     {"aten.take.default", take, NULL, NULL},
     {"aten.embedding.default", embedding, NULL, NULL},

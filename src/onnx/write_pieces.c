@@ -121,6 +121,7 @@ static void pad_by(ig_onnx *x, const ig_onnx_call *call, const char *mode, const
   // PyTorch's exporter turns the pads around by nodes, and always gives the value of the border.
   size_t given = fill[0] || strcmp(mode, "constant") != 0;
   if (x->least >= 11) ig_onnx_count_values(x, given ? 21 : 22);
+  if (x->least < 11 && !ig_dtype_is_float(d)) ig_onnx_count_values(x, 2);  // casts around it
   ig_onnx_node node = {.op_type = "Pad",
                        .in = {ig_onnx_operand(x, &call->args[0], d), pads, fill[0] ? fill : NULL},
                        .attrs = {ig_onnx_string("mode", mode)}};

@@ -4,9 +4,24 @@
 
 #include "onnx/writer.h"
 
-// Sizes of the result; the ratio is theirs, unless the call gives another one.
-static const char *sizes_of(ig_onnx *x, const ig_onnx_call *call) {
-  return ig_onnx_sizes_name(x, call->val);
+// Sizes of the result; the ratio is theirs, unless the call gives another one. With the TorchScript
+// conventions batch and channels are read together.
+static const char *sizes_of(ig_onnx *x, const ig_onnx_call *call, const char *in) {
+  const ig_int *sizes = ig_sizes(call->val);
+  int64_t window[IG_MAX_DIM];
+  bool known = x->options->torchscript && (sizes[0].expr || sizes[1].expr);
+  for (int d = 2; d < call->val->ndim; d++) {
+    known = known && !sizes[d].expr;
+    window[d - 2] = sizes[d].value;
+  }
+  if (!known) return ig_onnx_sizes_name(x, call->val);
+  int64_t from = 0;
+  int64_t to = 2;
+  const char *all = ig_onnx_emit1(x, "Shape", in, NULL);
+  const char *start = ig_onnx_vector(x, &from, 1);
+  const char *first = ig_onnx_slice(x, all, start, ig_onnx_vector(x, &to, 1), 0, 1, NULL);
+  const char *both[] = {first, ig_onnx_vector(x, window, (size_t)call->val->ndim - 2)};
+  return ig_onnx_concat(x, both, 2, 0, NULL);
 }
 
 static bool is_true(const ig_value *v) {
@@ -63,7 +78,7 @@ static void emit_resize(ig_onnx *x, const ig_onnx_call *call, const resize *r) {
     node.in[2] = factors_name(x, factors);
     node.in[3] = NULL;
   } else {
-    node.in[3] = sizes_of(x, call);
+    node.in[3] = sizes_of(x, call, in);
   }
   if (r->cubic) node.attrs[3] = ig_onnx_float("cubic_coeff_a", -0.75);
   (void)ig_onnx_emit_as(x, call, &node, d);

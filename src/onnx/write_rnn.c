@@ -9,13 +9,16 @@ typedef struct rnn {
   const char *op;      // "LSTM"
   const char *active;  // RNN: "Tanh" or "Relu"
   int64_t gates;
-  int64_t order[4];  // the position of each PyTorch gate in ONNX
+  int64_t order[4];     // the position of each PyTorch gate in ONNX
+  int64_t parts[3][2];  // the same as intervals of gates
 } rnn;
 
-static const rnn lstm_kind = {"LSTM", NULL, 4, {0, 3, 1, 2}};  // i f g o -> i o f g
-static const rnn gru_kind = {"GRU", NULL, 3, {1, 0, 2}};       // r z n -> z r n
-static const rnn tanh_kind = {"RNN", "Tanh", 1, {0}};
-static const rnn relu_kind = {"RNN", "Relu", 1, {0}};
+static const rnn lstm_kind = {
+    "LSTM", NULL, 4, {0, 3, 1, 2}, {{0, 1}, {3, 4}, {1, 3}}};  // i f g o -> i o f g
+static const rnn gru_kind = {
+    "GRU", NULL, 3, {1, 0, 2}, {{1, 2}, {0, 1}, {2, 3}}};  // r z n -> z r n
+static const rnn tanh_kind = {"RNN", "Tanh", 1, {0}, {{0, 1}}};
+static const rnn relu_kind = {"RNN", "Relu", 1, {0}, {{0, 1}}};
 
 // One call, its numbers read: input, hx, params, has_biases, num_layers, dropout, train,
 // bidirectional, batch_first
@@ -51,10 +54,24 @@ static bool rnn_can(int opset, const ig_value *args, size_t n) {
   return r && r->ndim == 2 && !ig_sizes(r)[1].expr;  // a projection has more weights
 }
 
+// With the TorchScript conventions, where weights are rearranged when the model is written.
+static const char *in_parts(ig_onnx *x, const state *s, const char *name) {
+  const char *parts[3];
+  for (size_t i = 0; i < 3; i++) {
+    int64_t from = s->kind->parts[i][0] * s->hidden;
+    int64_t to = s->kind->parts[i][1] * s->hidden;
+    const char *start = ig_onnx_vector(x, &from, 1);
+    const char *end = ig_onnx_vector(x, &to, 1);
+    parts[i] = ig_onnx_slice(x, name, start, end, 0, 1, NULL);
+  }
+  return ig_onnx_concat(x, parts, 3, 0, NULL);
+}
+
 // Rows by gate, in ONNX's order.
 static const char *reordered(ig_onnx *x, const state *s, const ig_value *v) {
   const char *name = ig_onnx_operand(x, v, s->dtype);
   if (s->kind->gates == 1) return name;
+  if (x->options->torchscript) return in_parts(x, s, name);
   size_t n = (size_t)(s->kind->gates * s->hidden);
   int64_t *rows = ig_onnx_push(x, ig_mem_mul(n, sizeof *rows));
   for (size_t i = 0; rows && i < n; i++) {
@@ -86,15 +103,19 @@ static void layer_weights(ig_onnx *x, const state *s, int64_t layer, const char 
   out[2] = "";
   for (size_t d = 0; d < s->dirs; d++) {
     direction_weights(x, s, layer, d, one);
-    for (size_t k = 0; k < n; k++) rows[k][d] = one[k];
+    for (size_t k = 0; k < n; k++) rows[k][d] = ig_onnx_unsqueeze(x, one[k], 0, NULL);
   }
-  for (size_t k = 0; k < n; k++)
-    for (size_t d = 0; d < s->dirs; d++) rows[k][d] = ig_onnx_unsqueeze(x, rows[k][d], 0, NULL);
   // Of two directions the biases come first, as PyTorch's exporter has them.
   for (size_t i = 0; i < n; i++) {
     size_t k = s->dirs == 2 && s->biases ? (i + 2) % 3 : i;
     out[k] = s->dirs == 1 ? rows[k][0] : ig_onnx_concat(x, rows[k], 2, 0, NULL);
   }
+}
+
+// PyTorch's exporter expands constant states to the batch, with nodes that it evaluates later:
+// Shape, Gather, Unsqueeze, Concat, Expand and their constants.
+static bool is_constant(const ig_onnx *x, const ig_value *v) {
+  return x->options->torchscript && v->kind == IG_KIND_NODE && ig_table_find(&x->folded, v->node);
 }
 
 // The rows of the first state that belong to a layer.
@@ -156,11 +177,17 @@ static void put_layers(ig_onnx *x, const ig_onnx_call *call, const state *s, con
   if (s->batch_first) swap_batch(x, &in);
   const char *h = ig_onnx_operand(x, first, s->dtype);
   const char *c = cell ? ig_onnx_operand(x, cell, s->dtype) : NULL;
+  size_t expanded = is_constant(x, first) ? (cell ? 2 : 1) : 0;
+  if (!s->lengths[0]) ig_onnx_count_values(x, 1);  // the lengths are None
+  if (expanded == 2) x->nmade--;                   // equal constants are one there
   const char **last = ig_onnx_push(x, ig_mem_mul(ig_mem_mul(2, (size_t)s->layers), sizeof *last));
   for (int64_t i = 0; last && i < s->layers; i++) {
     const char *outs[3];
     const char *h0 = layer_state(x, s, h, i);
+    ig_onnx_count_values(x, expanded * (x->least >= 13 ? 11 : 9));
+    if (!s->biases) ig_onnx_count_values(x, 1);
     emit_layer(x, s, in, h0, c ? layer_state(x, s, c, i) : NULL, i, outs);
+    x->nfolded += expanded * (s->layers == 1 ? 1 : 2);
     in = merged(x, s, outs[0]);
     last[i] = outs[1];
     last[s->layers + i] = outs[2];

@@ -262,6 +262,22 @@ static bool is_whole(const ig_value *start, const ig_value *end, int64_t step) {
   return first && last && step == 1;
 }
 
+// What PyTorch's exporter has before a Slice besides the constants written here: the arguments
+// without dimensions, and what unsqueezes each of them.
+static void count_slice(ig_onnx *x, const ig_value *a, int64_t step) {
+  if (x->least < 10) return;
+  size_t each = x->least >= 13 ? 2 : 1;
+  static const int64_t missing[] = {0, 0, INT64_MAX, 1};
+  for (size_t i = 0; i < 4; i++) {
+    const ig_value *v = &a[i + 1];
+    bool none = ig_onnx_is_none(v);
+    if (!none && (v->kind != IG_KIND_INT || v->i.expr)) continue;  // written in the same way
+    ig_onnx_count_number(x, none ? missing[i] : v->i.value, false);
+    bool written = i < 3 || step != 1;
+    ig_onnx_count_values(x, written ? each - 1 : each);
+  }
+}
+
 // self, dim, start, end, step
 static void slice(ig_onnx *x, const ig_onnx_call *call) {
   const ig_value *a = call->args;
@@ -272,6 +288,7 @@ static void slice(ig_onnx *x, const ig_onnx_call *call) {
     return;
   }
   // One after the other: what is made first is named first.
+  count_slice(x, a, step);
   const char *starts = bound(x, &a[2], 0);
   const char *ends = bound(x, &a[3], INT64_MAX);
   (void)ig_onnx_slice(x, self_of(x, call), starts, ends, axis, step, call->out);
@@ -295,7 +312,9 @@ static void narrow(ig_onnx *x, const ig_onnx_call *call) {
 // One index of a dimension, which disappears.
 static void select(ig_onnx *x, const ig_onnx_call *call) {
   int64_t axis = ig_onnx_dim(x, &call->args[1], ig_onnx_ndim(&call->args[0]));
-  const char *index = ig_onnx_operand(x, &call->args[2], IG_I64);
+  const ig_value *at = &call->args[2];
+  const char *index = ig_onnx_operand(x, at, IG_I64);
+  if (at->kind == IG_KIND_INT && !at->i.expr) ig_onnx_count_number(x, at->i.value, true);
   (void)ig_onnx_gather(x, self_of(x, call), index, axis, call->out);
 }
 

@@ -74,7 +74,8 @@ typedef struct ig_onnx {
   ig_map aliases;                         // value -> the value that it is a copy of
   ig_map known;                           // name -> weight or constant (fold_weights.c)
   struct ig_onnx_known *all_known;
-  ig_map vague;               // value -> axes of unknown size, bit 0 the last
+  ig_map counted;             // numbers of the program that PyTorch's exporter has once
+  ig_map inferred;            // value -> ig_onnx_inferred (sizes.h)
   size_t nfolded;             // nodes that were evaluated
   size_t nvalues;             // of the model before that, 0: not known yet
   const ig_map *renames;      // value -> the name that it has instead; NULL: none
@@ -211,6 +212,9 @@ static inline const char *ig_onnx_emit3(ig_onnx *x, const char *op, const char *
 // where fewer nodes do here: what has no name of its own is named by how many values come before
 // it.
 void ig_onnx_count_values(ig_onnx *x, size_t n);
+// The same for a number of the program, which the graph has once, however often it is used.
+// written: as a constant of this use.
+void ig_onnx_count_number(ig_onnx *x, int64_t v, bool written);
 // The domain for a node in the form of the opset that the model ends at; NULL: the default one.
 const char *ig_onnx_final_domain(const ig_onnx *x, const char *op_type);
 // `out` is `in`: an Identity, or with the TorchScript conventions another name for it.

@@ -368,7 +368,7 @@ static bool keep_name(ig_ctx *c, const ig_node *p) {
 }
 
 static bool copy_placeholder(ig_ctx *c, const ig_node *p, bool grad, ig_value *out) {
-  ig_placeholder spec = {p->role, p->persistent, p->name, p->path, p->constant, false};
+  ig_placeholder spec = {p->role, p->persistent, p->name, p->path, p->constant, false, p->late};
   *out = p->val;
   // An input that has the name of a built-in function keeps it; a call could not have got it.
   bool odd = ig_name_is_reserved(p->name);
@@ -411,7 +411,11 @@ static ig_status copy_into(ig_ctx *c, const ig_graph *g, const ig_transform *t) 
     if (!ig_node_is_placeholder(p)) continue;
     if (!copy_placeholder(c, p, t->grad, &inputs[k++])) return c->status;
   }
-  IG_RETURN_IF_ERR(ig_interpret(c, g, inputs, outs));
+  ig_value *read = ig_scope_array(c, n, sizeof *read);
+  if (!read) return c->status;
+  memcpy(read, inputs, n * sizeof *read);
+  if (t->start && !t->start(c, read, n, t->user)) return c->status;
+  IG_RETURN_IF_ERR(ig_interpret(c, g, read, outs));
   const ig_value *results = outs;
   if (t->finish) results = t->finish(c, inputs, n, outs, &count, t->user);
   return c->status == IG_OK ? ig_record_output(c, results, count) : c->status;

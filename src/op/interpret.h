@@ -28,6 +28,9 @@ typedef struct ig_transform {
   // Unbacked symbols get new names; otherwise they are kept.
   bool renew;
   bool keep_regions;  // changes of autocast stay nodes; otherwise the casts become calls
+  // If not NULL, may replace the new placeholders as inputs of what follows, and make more. False
+  // after an error.
+  bool (*start)(ig_ctx *c, ig_value *inputs, size_t ninputs, void *user);
   // If not NULL, maps the outputs before they are recorded; gets the new placeholders. The result
   // lives in the innermost scope; *n is the number of outs on entry. NULL after an error.
   const ig_value *(*finish)(ig_ctx *c, const ig_value *inputs, size_t ninputs, const ig_value *outs,

@@ -122,11 +122,11 @@ static ig_status publish(ig_ctx *c, struct ig_user_op *u, const ig_op *builtin) 
   ig_op *last = NULL;
   for (ig_op *o = slot->ptr; o; o = (ig_op *)o->next) {
     if (strcmp(o->schema.overload, s->overload) == 0) {
-      const bool plain = strcmp(s->overload, "default") == 0;
       ig_fail_text(c, IG_RUNTIME,
                    "Tried to register an operator (%s) with the same name and overload name "
-                   "multiple times: %s%s%s",
-                   u->def.schema, text, plain ? "" : ".", plain ? "" : s->overload);
+                   "multiple times. Each overload's schema should only be registered with a single "
+                   "call to def().",
+                   u->def.schema);
       return c->status;
     }
     last = o;

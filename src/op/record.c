@@ -13,13 +13,9 @@
 #include "op/shape.h"
 #include "sym/env.h"
 
-static bool no_memory(ig_ctx *c) {
-  return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-}
-
 static bool know(ig_ctx *c, const ig_tensor *real, ig_tensor *fake) {
   ig_table_slot *slot = ig_table_put(&c->mode->capture->tensors, real);
-  if (!slot) return no_memory(c);
+  if (!slot) return ig_no_memory(c);
   slot->value = fake;
   return true;
 }
@@ -110,7 +106,7 @@ static bool record_list(ig_ctx *c, const ig_value *in, ig_value *out) {
   bool ints = in->kind == IG_KIND_INTS;
   size_t n = ints ? in->ints.n : in->list.n;
   ig_value *items = ig_arena_array(&c->mode->capture->arena, n, sizeof *items);
-  if (!items) return no_memory(c);
+  if (!items) return ig_no_memory(c);
   for (size_t i = 0; i < n; i++) {
     ig_value item = ints ? ig_of_int(in->ints.at[i]) : in->list.at[i];
     if (!ig_record_value(c, &item, &items[i])) return false;
@@ -129,7 +125,7 @@ bool ig_record_value(ig_ctx *c, const ig_value *in, ig_value *out) {
     case IG_KIND_TENSOR: {
       const ig_tensor *fake = ig_record_fake(c, in->tensor);
       if (fake) *out = ig_of_node(fake->node);
-      return fake != NULL;
+      return fake && (!fake->node->late || ig_record_know_late(c, fake->node));
     }
     case IG_KIND_INT:
     case IG_KIND_FLOAT:
@@ -323,6 +319,7 @@ static ig_node *push_placeholder(ig_ctx *c, const ig_placeholder *p, const ig_va
   ig_node proto = {.kind = IG_NODE_PLACEHOLDER,
                    .role = p->role,
                    .persistent = p->persistent,
+                   .late = p->late,
                    .path = ig_graph_keep_text(c, g, p->path),
                    .constant = p->value,
                    .val = *val};

@@ -27,6 +27,8 @@ void ig_sym_call(ig_ctx *c, ig_expr_kind fn, const ig_value *args, size_t n, ig_
 const ig_expr *ig_value_expr(const ig_value *v);          // of a symbolic number; NULL: v is none
 ig_node *ig_record_number(ig_ctx *c, const ig_value *v);  // v is symbolic; NULL after an error
 bool ig_record_know(ig_ctx *c, ig_node *n);               // learns symbols from n's value
+bool ig_record_know_late(ig_ctx *c,
+                         ig_node *n);  // an input is read from which they were not learnt
 
 bool ig_op_has_effect(
     const ig_op *op);  // Does it mutate, or return nothing? Then it is never dead code.
@@ -46,6 +48,7 @@ typedef struct ig_placeholder {
   const char *path;  // "fc.weight", or the user's name
   ig_tensor *value;
   bool requires_grad;
+  bool late;  // graph.h
 } ig_placeholder;
 ig_tensor *ig_record_placeholder(ig_ctx *c, const ig_placeholder *p, const ig_meta *m);
 void ig_record_placeholder_value(ig_ctx *c, const ig_placeholder *p, const ig_value *value);

@@ -21,10 +21,6 @@ struct ig_recipe {
   ig_value args[MAX_OPERANDS];
 };
 
-static bool no_memory(ig_ctx *c) {
-  return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-}
-
 const ig_expr *ig_value_expr(const ig_value *v) {
   switch (v->kind) {
     case IG_KIND_INT:
@@ -90,7 +86,7 @@ void ig_sym_call(ig_ctx *c, ig_expr_kind fn, const ig_value *args, size_t n, ig_
   if (slot && slot->value && !origin) return;
   ig_recipe *r = slot ? ig_arena_push(&c->mode->capture->arena, sizeof *r) : NULL;
   if (!r) {
-    (void)no_memory(c);
+    (void)ig_no_memory(c);
     return;
   }
   r->fn = fn;
@@ -100,7 +96,7 @@ void ig_sym_call(ig_ctx *c, ig_expr_kind fn, const ig_value *args, size_t n, ig_
   if (!slot->value) slot->value = r;
   slot = origin ? ig_table_put(&c->mode->capture->recipes, origin) : slot;
   if (!slot) {
-    (void)no_memory(c);
+    (void)ig_no_memory(c);
     return;
   }
   if (!slot->value) slot->value = r;
@@ -244,7 +240,7 @@ static ig_node *make(ig_ctx *c, const ig_expr *e, const ig_value *v) {
 
 static bool remember(ig_ctx *c, const void *key, ig_node *n) {
   ig_table_slot *slot = ig_table_put(&c->mode->capture->ints, key);
-  if (!slot) return no_memory(c);
+  if (!slot) return ig_no_memory(c);
   if (!slot->value) slot->value = n;
   return true;
 }
@@ -305,7 +301,7 @@ void ig_record_is_size(ig_ctx *c, ig_int i) {
 
 static bool know_size(ig_ctx *c, const void *key, ig_node *n, int dim) {
   ig_table_slot *slot = ig_table_put(&c->mode->capture->sizes, key);
-  if (!slot) return no_memory(c);
+  if (!slot) return ig_no_memory(c);
   if (slot->value) return true;
   slot->value = n;
   slot->number = dim;
@@ -327,7 +323,23 @@ static bool know_sizes(ig_ctx *c, ig_node *n) {
   return c->status == IG_OK;
 }
 
+// From now on sizes of results that are sizes of a tangent, too, are read off the tangent: the
+// backward graph has that anyway.
+bool ig_record_know_late(ig_ctx *c, ig_node *n) {
+  const ig_tensor *t = n->val.tensor;
+  for (int d = 0; d < t->ndim; d++) {
+    const ig_expr *e = ig_sizes(t)[d].expr;
+    ig_table_slot *slot = e ? ig_table_put(&c->mode->capture->sizes, e) : NULL;
+    if (e && !slot) return ig_no_memory(c);
+    if (!slot || (slot->value && ig_node_is_placeholder(slot->value))) continue;
+    slot->value = n;
+    slot->number = d;
+  }
+  return true;
+}
+
 bool ig_record_know(ig_ctx *c, ig_node *n) {
+  if (n->late) return true;
   if (n->val.kind == IG_KIND_TENSOR) return know_sizes(c, n);
   const ig_expr *e = ig_value_expr(&n->val);
   const ig_origin *origin = e ? origin_of(c, &n->val) : NULL;

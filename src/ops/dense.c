@@ -50,16 +50,20 @@ void ig_meta_by_columns(ig_ctx *c, ig_meta *m) {
   m->strided = true;
 }
 
-void *ig_dense_columns(ig_ctx *c, const ig_tensor *t) {
+ig_tensor *ig_dense_by_columns(ig_ctx *c, const ig_tensor *t) {
   ig_meta meta;
   if (c->status != IG_OK) return NULL;
   ig_meta_of(t, &meta);
   meta.offset = ig_const(0);
   ig_meta_by_columns(c, &meta);
   ig_tensor *to = ig_tensor_make(c, &meta, false);
-  if (!to) return NULL;
-  ig_tensor_copy(to, t);
-  return ig_tensor_data(to);
+  if (to) ig_tensor_copy(to, t);
+  return to;
+}
+
+void *ig_dense_columns(ig_ctx *c, const ig_tensor *t) {
+  ig_tensor *to = ig_dense_by_columns(c, t);
+  return to ? ig_tensor_data(to) : NULL;
 }
 
 void ig_dense_eye(ig_tensor *t) {

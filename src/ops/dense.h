@@ -11,8 +11,9 @@
 void *ig_dense_read(ig_ctx *c, const ig_tensor *t, ig_dtype dtype);
 // Elements in row-major order into t, whatever its strides and dtype.
 void ig_dense_write(ig_ctx *c, ig_tensor *t, ig_dtype dtype, void *from);
-// A column-major copy of the matrices of t, in its dtype, for LAPACK; in the innermost scope.
+// A column-major copy of the matrices of t, in its dtype; in the innermost scope.
 void *ig_dense_columns(ig_ctx *c, const ig_tensor *t);
+ig_tensor *ig_dense_by_columns(ig_ctx *c, const ig_tensor *t);  // The same as a tensor.
 // Strides of column-major results.
 void ig_meta_by_columns(ig_ctx *c, ig_meta *m);
 // Makes dense matrices the identity; t is contiguous or column-major.

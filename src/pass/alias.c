@@ -5,6 +5,9 @@
 // numbering.
 #include "pass/alias.h"
 
+#include "ingot/aten.h"
+#include "op/formula.h"
+
 typedef struct update {
   ig_tensor *value;
   const ig_alias_view *view;  // through which it was written; NULL: the whole base
@@ -200,6 +203,24 @@ static const ig_alias_view **chain_of(ig_ctx *c, const ig_alias_view *v) {
   return chain;
 }
 
+// Does a view on the way show an element several times? Such a view has no inverse: what was
+// written is one of equal parts, and only its place in the base's memory tells which.
+static bool is_repeated(ig_tensor *const *parts, size_t n) {
+  for (size_t i = 1; i < n; i++) {
+    if (parts[i] && ig_tensor_has_internal_overlap(parts[i])) return true;
+  }
+  return false;
+}
+
+static ig_tensor *write_place(ig_ctx *c, ig_tensor *base, const ig_tensor *place,
+                              ig_tensor *value) {
+  if (!place) return NULL;
+  size_t n = (size_t)place->ndim;
+  ig_value size = ig_of_ints(ig_sizes(place), n);
+  ig_value stride = ig_of_ints(ig_strides(place), n);
+  return ig_as_strided_scatter_with(c, base, value, size, stride, ig_of_int(place->offset));
+}
+
 static ig_tensor *apply(ig_ctx *c, const update *u, ig_tensor *base) {
   if (!u->view) return u->value;
   size_t n = u->view->depth;
@@ -209,6 +230,7 @@ static ig_tensor *apply(ig_ctx *c, const update *u, ig_tensor *base) {
   parts[0] = base;
   for (size_t i = 0; i + 1 < n; i++) parts[i + 1] = forward(c, chain[i], parts[i]);
   ig_tensor *t = u->value;
+  if (is_repeated(parts, n)) return write_place(c, base, forward(c, chain[n - 1], parts[n - 1]), t);
   for (size_t i = n; i-- > 0;) t = invert(c, chain[i], parts[i], t);
   return t;
 }

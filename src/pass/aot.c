@@ -14,6 +14,7 @@
 #include "capture/dims.h"
 #include "ingot/aten.h"
 #include "op/formula.h"
+#include "op/record.h"
 #include "op/tape.h"
 #include "pass/pass.h"
 
@@ -24,6 +25,10 @@ typedef struct tracer {
   ig_meta *tangents;  // of each; the innermost scope owns them
   size_t *bases;      // outputs whose base is an extra output
   size_t nbases;
+  bool studied;        // what is written is known
+  ig_value *handles;   // of each input: what the graph reads and writes, itself or a copy
+  uint32_t *versions;  // of the handles before the graph runs
+  ig_tensor **seeds;   // the tangents
 } tracer;
 
 // ---- calls ----
@@ -131,10 +136,15 @@ static ig_node *copy_overwritten(ig_ctx *c, const ig_op *op, const ig_value *arg
   return c->status == IG_OK ? copy.tensor->node : NULL;
 }
 
-static void read_copy(const ig_op *op, const ig_value *outs, ig_node *old) {
+// Also for other operands that are the same tensor: x.mul_(x).
+static void read_copy(const ig_op *op, const ig_value *args, const ig_value *outs, ig_node *old) {
   const ig_tensor *t = outs[0].kind == IG_KIND_TENSOR ? outs[0].tensor : NULL;
   const ig_tape_entry *e = t && t->autograd ? t->autograd->entry : NULL;
-  if (e && e->called == op && e->args[0].kind == IG_KIND_TENSOR) e->args[0].tensor->node = old;
+  if (!e || e->called != op) return;
+  for (size_t i = 0; i < op->schema.nargs; i++) {
+    bool same = args[i].kind == IG_KIND_TENSOR && args[i].tensor == args[0].tensor;
+    if (same && e->args[i].kind == IG_KIND_TENSOR) e->args[i].tensor->node = old;
+  }
 }
 
 static bool trace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs, void *user) {
@@ -155,89 +165,52 @@ static bool trace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *ou
   note_writes(op, args);
   ig_pass_record(c, op, args, outs);
   if (wanted && c->status == IG_OK) keep_results(c, op, outs);
-  if (old && c->status == IG_OK) read_copy(op, outs, old);
+  if (old && c->status == IG_OK) read_copy(op, args, outs, old);
   return true;
 }
 
-// ---- the graph with handles of its inputs ----
+// ---- handles of inputs ----
 
-static ig_node *push_clone(ig_ctx *c, ig_graph *g, ig_node *p, ig_node *before) {
-  const ig_op *op = ig_op_at(c, IG_ID_CLONE);
-  ig_value arg = ig_of_node(p);
-  ig_node proto = {.kind = IG_NODE_CALL,
-                   .callee = IG_CALLEE_OP,
-                   .op = op,
-                   .target = op ? op->target : NULL,
-                   .args = &arg,
-                   .npos = 1,
-                   .val = p->val};
-  return op ? ig_graph_insert(c, g, before, &proto, "clone") : NULL;
+// An input that is written may be a leaf, which only a copy of it allows. The copy of a tensor with
+// gaps has the same gaps: what is a view of one is a view of the other. An expanded tensor has no
+// such copy.
+static ig_tensor *copy_of(ig_ctx *c, ig_tensor *t) {
+  if (ig_tensor_is_dense_permuted(t) || ig_tensor_has_internal_overlap(t)) return ig_clone(c, t);
+  ig_value size = ig_of_ints(ig_sizes(t), (size_t)t->ndim);
+  ig_value stride = ig_of_ints(ig_strides(t), (size_t)t->ndim);
+  ig_tensor *copy = ig_new_empty_strided(c, t, size, stride);
+  return copy ? ig_copy_(c, copy, t) : NULL;
 }
 
-// All readers of p, but for its clone, read the clone.
-static bool read_clone(ig_ctx *c, ig_graph *g, ig_node *p, ig_node *clone) {
-  if (!ig_graph_replace(c, g, p, clone)) return false;
-  ig_value arg = ig_of_node(p);
-  return ig_node_set_args(c, clone, &arg, 1, 0, NULL);
-}
-
-typedef bool chooser(const tracer *t, const ig_node *p, size_t i);
-
-static bool requires_grad(const tracer *t, const ig_node *p, size_t i) {
-  (void)t;
-  (void)i;
-  return p->val.kind == IG_KIND_TENSOR && p->val.tensor->requires_grad;
-}
-
-static bool is_written_with_grad(const tracer *t, const ig_node *p, size_t i) {
-  return t->a->inputs[i].written && requires_grad(t, p, i);
-}
-
-static bool add_tangents(const tracer *t, ig_graph *g, ig_node *before) {
-  ig_mode_scope mode = ig_mode_push_sym(t->c, g->sym);
-  bool ok = true;
-  for (size_t i = 0; ok && i < t->a->ntangents; i++) {
+static bool add_tangents(tracer *t) {
+  for (size_t i = 0; i < t->a->ntangents; i++) {
     char name[32];
     (void)snprintf(name, sizeof name, "tangents_%zu", i + 1);
-    ig_tensor *fake = ig_tensor_make(t->c, &t->tangents[i], true);
-    ig_node proto = {.kind = IG_NODE_PLACEHOLDER,
-                     .role = IG_INPUT_USER,
-                     .path = ig_graph_keep_text(t->c, g, name),
-                     .val = fake ? ig_of_tensor(fake) : ig_none()};
-    ok = fake && proto.path && ig_graph_insert(t->c, g, before, &proto, name);
+    ig_placeholder p = {.role = IG_INPUT_USER, .name = name, .path = name, .late = true};
+    t->seeds[i] = ig_record_placeholder(t->c, &p, &t->tangents[i]);
+    if (!t->seeds[i]) return false;
   }
-  ig_mode_pop(t->c, &mode);
-  return ok;
+  return true;
 }
 
-// A copy of the graph in which the chosen inputs are cloned first, so that they may be written
-// although they are leaves, and which also returns its tensor inputs (or their clones) as they are
-// in the end; a number stands for any other input. Tangents are inputs that nothing reads yet.
-static ig_graph *with_handles(const tracer *t, chooser *choose) {
-  ig_ctx *c = t->c;
-  ig_graph *g = ig_graph_copy(c, t->g);
-  if (!g) return NULL;
-  size_t n = t->a->ninputs;
-  ig_node *first = g->first;
-  while (first && ig_node_is_placeholder(first)) first = first->next;
-  ig_value *outs = ig_scope_array(c, ig_mem_add(t->a->noutputs, n), sizeof *outs);
-  bool ok = outs && first && add_tangents(t, g, first);
-  ig_node *p = g->first;
-  ig_value *handles = outs + t->a->noutputs;
-  for (size_t i = 0; ok && i < n; i++, p = p->next) {
-    bool tensor = p->val.kind == IG_KIND_TENSOR;
-    handles[i] = tensor ? ig_of_node(p) : ig_of_i64(0);
-    if (!tensor || !choose(t, p, i)) continue;
-    ig_node *clone = push_clone(c, g, p, first);
-    ok = clone && read_clone(c, g, p, clone);
-    handles[i] = ig_of_node(clone);
+// Until it is known what is written, all that may need a copy is copied.
+static bool is_copied(const tracer *t, size_t i, const ig_tensor *input) {
+  return input->requires_grad && (!t->studied || t->a->inputs[i].written);
+}
+
+static bool take_inputs(ig_ctx *c, ig_value *inputs, size_t n, void *user) {
+  tracer *t = user;
+  if (!add_tangents(t)) return false;
+  for (size_t i = 0; i < n && c->status == IG_OK; i++) {
+    t->handles[i] = inputs[i];
+    if (inputs[i].kind != IG_KIND_TENSOR) continue;
+    ig_tensor *in = inputs[i].tensor;
+    if (is_copied(t, i, in)) in = copy_of(c, in);
+    if (!in) return false;
+    t->versions[i] = ig_tensor_version(in);
+    t->handles[i] = inputs[i] = ig_of_tensor(in);
   }
-  ig_node *out = g->last;
-  for (size_t i = 0; ok && i < t->a->noutputs; i++) outs[i] = out->args[i];
-  ok = ok && ig_node_set_args(c, out, outs, t->a->noutputs + n, 0, NULL);
-  if (ok) return g;
-  ig_graph_free(g);
-  return NULL;
+  return c->status == IG_OK;
 }
 
 // ---- study ----
@@ -246,12 +219,12 @@ static bool same_number(ig_int a, ig_int b) {
   return a.expr == b.expr && (a.expr || a.value == b.value);  // concrete: no query
 }
 
-// Has the input another layout in the end? One that requires a gradient is cloned first
-// (with_handles), and the clone of a tensor with gaps or overlaps is contiguous.
-static bool is_reshaped(ig_ctx *c, const ig_tensor *input, const ig_tensor *now) {
+// Has the input another layout in the end? The copy of an expanded one is contiguous.
+static bool is_reshaped(const tracer *t, size_t i, const ig_tensor *input, const ig_tensor *now) {
   ig_meta m;
   ig_meta_of(input, &m);
-  if (input->requires_grad && !ig_tensor_is_dense_permuted(input)) ig_meta_contiguous(c, &m);
+  bool copied = is_copied(t, i, input);
+  if (copied && ig_tensor_has_internal_overlap(input)) ig_meta_contiguous(t->c, &m);
   bool same = m.ndim == now->ndim;
   for (int d = 0; same && d < m.ndim; d++) {
     same = same_number(m.size[d], ig_sizes(now)[d]) && same_number(m.stride[d], ig_strides(now)[d]);
@@ -261,11 +234,13 @@ static bool is_reshaped(ig_ctx *c, const ig_tensor *input, const ig_tensor *now)
 
 static void study_inputs(tracer *t, const ig_value *handles) {
   const ig_node *p = t->g->first;
+  t->a->nwrites = 0;
   for (size_t i = 0; i < t->a->ninputs; i++, p = p->next) {
     if (handles[i].kind != IG_KIND_TENSOR) continue;
     const ig_tensor *now = handles[i].tensor;
-    bool reshaped = is_reshaped(t->c, p->val.tensor, now);
-    t->a->inputs[i] = (ig_aot_input){.written = reshaped || ig_tensor_version(now) != 0,
+    bool reshaped = is_reshaped(t, i, p->val.tensor, now);
+    bool changed = ig_tensor_version(now) != t->versions[i];
+    t->a->inputs[i] = (ig_aot_input){.written = reshaped || changed,
                                      .reshaped = reshaped,
                                      .requires_grad = ig_tape_requires_grad(now)};
     t->a->nwrites += t->a->inputs[i].written;
@@ -374,8 +349,10 @@ static const ig_value *study(ig_ctx *c, const ig_value *inputs, size_t ninputs,
   (void)ninputs;
   tracer *t = user;
   ig_aot *a = t->a;
-  const ig_value *handles = outs + a->noutputs;
+  const ig_value *handles = t->handles;
   study_inputs(t, handles);
+  t->nbases = 0;
+  a->ntangents = 0;
   for (size_t i = 0; i < a->noutputs; i++) {
     if (outs[i].kind != IG_KIND_TENSOR) continue;
     const ig_tensor *o = outs[i].tensor;
@@ -388,28 +365,45 @@ static const ig_value *study(ig_ctx *c, const ig_value *inputs, size_t ninputs,
   return c->status == IG_OK ? outs : NULL;
 }
 
-static bool run_study(tracer *t, bool grad) {
-  ig_graph *g = with_handles(t, requires_grad);
-  ig_transform how = {.rewrite = {.fn = trace}, .grad = grad, .finish = study, .user = t};
+static bool study_once(tracer *t, bool grad) {
+  ig_transform how = {
+      .rewrite = {.fn = trace}, .grad = grad, .start = take_inputs, .finish = study, .user = t};
   ig_graph *gone = NULL;
-  bool ok = g && ig_graph_transform(t->c, g, &how, &gone) == IG_OK;
+  bool ok = ig_graph_transform(t->c, t->g, &how, &gone) == IG_OK;
   ig_graph_free(gone);
-  ig_graph_free(g);
   return ok;
+}
+
+// Was an expanded input copied although it is not written? What is no view of it may be one of the
+// copy.
+static bool has_other_views(const tracer *t) {
+  const ig_node *p = t->g->first;
+  for (size_t i = 0; i < t->a->ninputs; i++, p = p->next) {
+    const ig_tensor *in = p->val.kind == IG_KIND_TENSOR ? p->val.tensor : NULL;
+    if (!in || t->a->inputs[i].written || !in->requires_grad) continue;
+    if (ig_tensor_has_internal_overlap(in)) return true;
+  }
+  return false;
+}
+
+static bool run_study(tracer *t, bool grad) {
+  if (!study_once(t, grad)) return false;
+  t->studied = true;
+  if (!has_other_views(t)) return true;
+  t->a->ntangents = 0;  // they are not there yet
+  return study_once(t, grad);
 }
 
 // ---- joint ----
 
 typedef struct seeds {
   ig_tensor **outputs;
-  ig_tensor **seeds;
+  ig_tensor **seeds;  // one per output
   size_t n;
 } seeds;
 
-static void seed(seeds *s, const ig_value *tangents, ig_tensor *output) {
-  s->outputs[s->n] = output;
-  s->seeds[s->n] = tangents[s->n].tensor;
-  s->n++;
+static void seed(seeds *s, ig_tensor *output) {
+  s->outputs[s->n++] = output;
 }
 
 static bool append_grads(const tracer *t, const ig_value *inputs, seeds *s, ig_value *all,
@@ -430,7 +424,10 @@ static bool append_grads(const tracer *t, const ig_value *inputs, seeds *s, ig_v
                            .inputs = wanted,
                            .ninputs = k,
                            .allow_unused = true};
-  if (k && ig_backward(c, &args, grads) != IG_OK) return false;
+  if (k && ig_backward(c, &args, grads) != IG_OK) {
+    t->a->refused = c->status != IG_NOMEM;
+    return false;
+  }
   k = 0;
   for (size_t i = 0; i < count; i++) {
     bool graded = inputs[i].kind == IG_KIND_TENSOR && inputs[i].tensor->requires_grad;
@@ -445,29 +442,27 @@ static const ig_value *join(ig_ctx *c, const ig_value *inputs, size_t ninputs, c
                             size_t *n, void *user) {
   const tracer *t = user;
   const ig_aot *a = t->a;
-  const ig_value *handles = outs + a->noutputs;
-  const ig_value *tangents = inputs + a->ninputs;
-  seeds s = {.n = 0};
+  const ig_value *handles = t->handles;
+  seeds s = {.seeds = t->seeds};
   size_t most = ig_mem_mul(2, ig_mem_add(a->ninputs, a->noutputs));
   s.outputs = ig_scope_array(c, a->ntangents + 1, sizeof *s.outputs);
-  s.seeds = ig_scope_array(c, a->ntangents + 1, sizeof *s.seeds);
   ig_value *all = ig_scope_array(c, most, sizeof *all);
   (void)ninputs;
-  if (!s.outputs || !s.seeds || !all) return NULL;
+  if (!s.outputs || !all) return NULL;
   *n = 0;
   for (size_t i = 0; i < a->ninputs; i++) {
     if (!a->inputs[i].written) continue;
     all[(*n)++] = handles[i];
-    if (a->joint && a->inputs[i].requires_grad) seed(&s, tangents, handles[i].tensor);
+    if (a->joint && a->inputs[i].requires_grad) seed(&s, handles[i].tensor);
   }
   for (size_t i = 0; i < a->noutputs; i++) {
     all[(*n)++] = outs[i];
-    if (a->joint && has_tangent(&a->outputs[i])) seed(&s, tangents, outs[i].tensor);
+    if (a->joint && has_tangent(&a->outputs[i])) seed(&s, outs[i].tensor);
   }
   for (size_t i = 0; i < t->nbases && a->joint; i++) {
     ig_tensor *base = (ig_tensor *)base_of(outs[t->bases[i]].tensor);
     all[(*n)++] = ig_of_tensor(base);
-    seed(&s, tangents, base);
+    seed(&s, base);
   }
   if (a->joint && !append_grads(t, inputs, &s, all, n)) return NULL;
   return c->status == IG_OK ? all : NULL;
@@ -538,12 +533,14 @@ static bool functional(tracer *t, const ig_graph *g) {
 }
 
 static bool run_joint(tracer *t) {
-  ig_graph *g = with_handles(t, is_written_with_grad);
-  ig_transform how = {.rewrite = {.fn = trace}, .grad = t->a->joint, .finish = join, .user = t};
+  ig_transform how = {.rewrite = {.fn = trace},
+                      .grad = t->a->joint,
+                      .start = take_inputs,
+                      .finish = join,
+                      .user = t};
   ig_graph *joint = NULL;
-  bool ok = g && ig_graph_transform(t->c, g, &how, &joint) == IG_OK && functional(t, joint);
+  bool ok = ig_graph_transform(t->c, t->g, &how, &joint) == IG_OK && functional(t, joint);
   ig_graph_free(joint);
-  ig_graph_free(g);
   return ok;
 }
 
@@ -587,8 +584,12 @@ ig_status ig_aot_create(ig_ctx *c, const ig_graph *g, bool grad, ig_aot **out) {
   if (t.a) {
     t.tangents = ig_scope_array(c, t.a->most_tangents, sizeof *t.tangents);
     t.bases = ig_scope_array(c, t.a->noutputs + 1, sizeof *t.bases);
+    t.handles = ig_scope_array(c, t.a->ninputs + 1, sizeof *t.handles);
+    t.versions = ig_scope_array(c, t.a->ninputs + 1, sizeof *t.versions);
+    t.seeds = ig_scope_array(c, t.a->most_tangents, sizeof *t.seeds);
   }
-  bool ok = t.a && t.tangents && t.bases && run_study(&t, grad);
+  bool room = t.a && t.tangents && t.bases && t.handles && t.versions && t.seeds;
+  bool ok = room && run_study(&t, grad);
   if (ok) {
     t.a->joint = grad && is_differentiable(t.a);
     t.a->nbases = t.a->joint ? t.nbases : 0;
@@ -596,6 +597,10 @@ ig_status ig_aot_create(ig_ctx *c, const ig_graph *g, bool grad, ig_aot **out) {
     ok = run_joint(&t);
   }
   ig_scope_close(c, s);
+  if (!ok && t.a && t.a->refused) {
+    ig_ctx_clear(c);
+    ok = true;
+  }
   if (ok) {
     *out = t.a;
   } else {

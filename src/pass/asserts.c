@@ -15,10 +15,6 @@
 #include "pass/placer.h"
 #include "sym/solve.h"
 
-static bool no_memory(ig_ctx *c) {
-  return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-}
-
 // ---- what is said of a symbol ----
 
 static bool say(ig_placer *p, const ig_expr *e) {
@@ -30,7 +26,7 @@ static bool say(ig_placer *p, const ig_expr *e) {
   ig_str_add(&s, " on node '%s'", held.kind == IG_KIND_NODE ? held.node->name : "");
   ig_value args[] = {held, ig_of_str(s.at)};
   bool ok =
-      s.failed ? no_memory(p->c)
+      s.failed ? ig_no_memory(p->c)
                : ig_placer_insert_op(p, IG_ID__ASSERT_SCALAR, "_assert_scalar_default", args, 2, 0);
   ig_str_free(&s);
   return ok;

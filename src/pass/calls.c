@@ -27,10 +27,6 @@ typedef struct caller {
   size_t unknown;  // entry whose signature names an unknown value, + 1
 } caller;
 
-static bool no_memory(ig_ctx *c) {
-  return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-}
-
 // ---- the tree ----
 
 // The entry of a module that is called in `from`; SIZE_MAX after an error.
@@ -108,7 +104,7 @@ static ig_node *push(caller *k, const ig_node *proto, const char *name) {
 
 static bool know(caller *k, const char *name, ig_node *n) {
   ig_map_value *v = name && n ? ig_map_put(&k->known, name) : NULL;
-  if (name && n && !v) (void)no_memory(k->t->c);
+  if (name && n && !v) (void)ig_no_memory(k->t->c);
   if (v) v->ptr = n;
   return v != NULL;
 }
@@ -280,7 +276,7 @@ static bool copy(caller *k, const ig_node *n) {
   ig_node *made = item ? push_item(k, moved(k, call), n->args[1], NULL) : copy_plain(k, n);
   if (made && n->kind == IG_NODE_MODULE) {
     ig_table_slot *slot = ig_table_put(&k->moved, n);
-    if (!slot) return no_memory(k->t->c);
+    if (!slot) return ig_no_memory(k->t->c);
     slot->value = made;
   }
   return made && know(k, flat_name(k->t, k->entry, n), made);
@@ -405,7 +401,7 @@ static bool is_called_otherwise(const tree *t, const char *path) {
 static bool find_usable(tree *t, const ig_call_signature *calls, size_t n) {
   for (size_t i = 0; i < t->n; i++) {
     ig_map_value *v = ig_map_put(&t->by_path, t->at[i].path);
-    if (!v) return no_memory(t->c);
+    if (!v) return ig_no_memory(t->c);
     v->num = i + 1;
     t->calls[i] = NULL;
   }

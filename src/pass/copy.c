@@ -52,6 +52,7 @@ static void start(ig_node *proto, const ig_node *n) {
                      .val = n->val,
                      .role = n->role,
                      .persistent = n->persistent,
+                     .late = n->late,
                      .path = n->path,
                      .constant = n->constant,
                      .sub = n->sub,

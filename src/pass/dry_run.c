@@ -39,7 +39,7 @@ static bool settle_meta(ig_ctx *c, ig_meta *m) {
 
 // False: nothing can be said about the program, or the context failed.
 static bool place_input(ig_ctx *c, const ig_node *p, ig_value *out) {
-  ig_placeholder spec = {p->role, p->persistent, p->name, p->path, p->constant, false};
+  ig_placeholder spec = {p->role, p->persistent, p->name, p->path, p->constant, false, p->late};
   *out = p->val;
   if (p->val.kind != IG_KIND_TENSOR) {
     if (p->val.kind == IG_KIND_INT && !settle(c, &out->i)) return false;

@@ -11,13 +11,9 @@
 #include "sym/order.h"
 #include "sym/solve.h"
 
-static bool no_memory(ig_ctx *c) {
-  return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-}
-
 bool ig_placer_put(ig_placer *p, ig_table *t, const void *key, void *value, int64_t number) {
   ig_table_slot *slot = ig_table_put(t, key);
-  if (!slot) return no_memory(p->c);
+  if (!slot) return ig_no_memory(p->c);
   if (slot->value || slot->number) return true;  // the first stays
   slot->value = value;
   slot->number = number;

@@ -36,10 +36,6 @@ typedef struct wrapper {
   region *open;    // the copier copies into this one
 } wrapper;
 
-static bool no_memory(ig_ctx *c) {
-  return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-}
-
 static bool is_switch(const ig_node *n, bool casts) {
   return casts ? ig_node_autocast(n) != IG_SWITCH_NONE : ig_node_is_grad_mode(n, NULL);
 }
@@ -94,7 +90,7 @@ static bool survey(wrapper *w) {
       size_t home = w->where[in->index];
       if (!home || home == w->where[n->index] || w->given[in->index]) continue;
       w->given[in->index] = true;
-      if (!ig_vec_push(w->c->alloc, &w->at[home - 1].outs, in)) return no_memory(w->c);
+      if (!ig_vec_push(w->c->alloc, &w->at[home - 1].outs, in)) return ig_no_memory(w->c);
     }
   }
   return true;
@@ -119,7 +115,7 @@ static ig_node *inside(void *user, const ig_node *n) {
   ig_node *p =
       slot ? ig_graph_insert(w->c, r->g, before, &proto, w->casts ? number : n->name) : NULL;
   if (!p || !ig_vec_push(w->c->alloc, &r->operands, (ig_node *)n)) {
-    (void)no_memory(w->c);
+    (void)ig_no_memory(w->c);
     return NULL;
   }
   slot->value = p;
@@ -146,7 +142,7 @@ static bool copy_inside(wrapper *w, region *r, const ig_node *n) {
   ig_node_copier k = {w->c, r->g, inside, w, false};
   ig_node *copy = ig_copy_node(&k, n, NULL, n->name, NULL, NULL);
   ig_table_slot *slot = copy ? ig_table_put(&r->map, n) : NULL;
-  if (!slot) return no_memory(w->c);
+  if (!slot) return ig_no_memory(w->c);
   slot->value = copy;
   return wrap_sub(w, copy);
 }
@@ -287,7 +283,7 @@ static bool copy_state(const wrapper *w) {
   for (size_t i = 0; i < w->from->state.n; i++) {
     ig_state s = w->from->state.at[i];
     s.name = ig_graph_keep_text(w->c, w->to, s.name);
-    if (!s.name || !ig_vec_push(w->to->alloc, &w->to->state, s)) return no_memory(w->c);
+    if (!s.name || !ig_vec_push(w->to->alloc, &w->to->state, s)) return ig_no_memory(w->c);
     (void)ig_tensor_retain(s.tensor);
   }
   return true;
@@ -332,7 +328,7 @@ static ig_status wrap_regions(ig_ctx *c, const ig_graph *g, bool casts, ig_graph
   size_t bytes =
       n * (sizeof *w.map + sizeof *w.where + sizeof *w.given) + ig_mem_mul(w.n, sizeof *w.at) + 1;
   w.at = ig_mem_new(c->alloc, bytes);
-  if (!w.at) (void)no_memory(c);
+  if (!w.at) (void)ig_no_memory(c);
   bool ok = w.to && w.at;
   if (ok) {
     w.to->host = g->host;

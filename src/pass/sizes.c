@@ -15,15 +15,11 @@ typedef struct hoist {
   ig_table read;    // symbol -> node that reads it
 } hoist;
 
-static bool no_memory(ig_ctx *c) {
-  return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-}
-
 static bool read_size(hoist *h, ig_node *input, int dim) {
   const ig_expr *e = ig_sizes(input->val.tensor)[dim].expr;
   if (!e || e->kind != IG_EXPR_SYMBOL) return true;
   ig_table_slot *slot = ig_table_put(&h->read, e);
-  if (!slot) return no_memory(h->c);
+  if (!slot) return ig_no_memory(h->c);
   if (slot->value) return true;
   ig_value args[] = {ig_of_node(input), ig_of_i64(dim)};
   ig_value val;

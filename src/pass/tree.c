@@ -52,10 +52,6 @@ void ig_module_tree_replace(ig_module_tree *t, size_t i, ig_graph *g) {
   t->entries.at[i].graph = g;
 }
 
-static bool no_memory(ig_ctx *c) {
-  return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-}
-
 // ---- equal graphs ----
 
 static bool same_value(const ig_table *at, const ig_value *a, const ig_value *b) {
@@ -118,7 +114,7 @@ static bool same_graph(ig_ctx *c, const ig_graph *a, const ig_graph *b) {
   const ig_node *n = b->first;
   for (const ig_node *m = a->first; m && same; m = m->next, n = n->next) {
     ig_table_slot *slot = ig_table_put(&at, m);
-    if (!slot) (void)no_memory(c);
+    if (!slot) (void)ig_no_memory(c);
     if (slot) slot->value = (void *)n;
     same = slot && ig_pass_same_node(&at, m, n);
   }
@@ -136,7 +132,7 @@ static bool push(ig_ctx *c, ig_module_tree *t, const char *path, const char *mod
   ig_map_value *slot = e.path && e.module ? ig_map_put(&t->by_path, e.path) : NULL;
   if (!slot || (key && !kept) || !ig_vec_push(t->alloc, &t->keys, kept) ||
       !ig_vec_push(t->alloc, &t->entries, e)) {
-    return no_memory(c);
+    return ig_no_memory(c);
   }
   slot->num = t->entries.n - 1;
   (void)ig_graph_retain(g);
@@ -156,7 +152,7 @@ bool ig_module_tree_add(ig_ctx *c, ig_module_tree *t, const char *path, const ch
   if (again) {
     size_t above = strlen(path) - strlen(*name);
     *name = ig_arena_strn(&t->arena, full + above, strlen(full + above));
-    if (!*name) return no_memory(c);
+    if (!*name) return ig_no_memory(c);
   }
   return ig_map_find(&t->by_path, full) || push(c, t, full, path, key, g);
 }
@@ -225,7 +221,7 @@ static bool sink_inputs(ig_ctx *c, const ig_module_tree *t, const ig_program *p,
   removed *r = &t->removed[at];
   r->at = ig_arena_array((ig_arena *)&t->arena, count, sizeof *r->at);
   r->n = count;
-  if (!r->at) return no_memory(c);
+  if (!r->at) return ig_no_memory(c);
   // Each is inserted right after the last placeholder, so the first comes last.
   ig_node *body = g->first;
   while (body && ig_node_is_placeholder(body)) body = body->next;
@@ -265,7 +261,7 @@ static bool find_same(ig_ctx *c, ig_module_tree *t) {
     ig_module_entry *e = &t->entries.at[i];
     ig_map_value *slot = t->keys.at[i] ? ig_map_put(&first, t->keys.at[i]) : NULL;
     if (!slot) {
-      ok = !t->keys.at[i] || no_memory(c);
+      ok = !t->keys.at[i] || ig_no_memory(c);
     } else if (!slot->num) {
       slot->num = i + 1;
     } else if (same_graph(c, t->entries.at[slot->num - 1].graph, e->graph)) {
@@ -280,7 +276,7 @@ static bool find_same(ig_ctx *c, ig_module_tree *t) {
 
 bool ig_module_tree_sink(ig_ctx *c, ig_module_tree *t, const ig_program *p) {
   t->removed = ig_arena_array(&t->arena, t->entries.n, sizeof *t->removed);
-  if (!t->removed) return no_memory(c);
+  if (!t->removed) return ig_no_memory(c);
   // Children are added when they are done, parents after them; the root is first.
   for (size_t i = 1; i < t->entries.n; i++) {
     if (!sink(c, t, p, i)) return false;

@@ -32,10 +32,6 @@ typedef struct unflattener {
   bool *seen;  // by index of the old node: copied already
 } unflattener;
 
-static bool no_memory(ig_ctx *c) {
-  return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-}
-
 // ---- module stacks ----
 
 // NULL: outside all modules.
@@ -56,7 +52,7 @@ static bool inside(const frame *f, const ig_module_stack *l) {
 
 static bool remember(frame *f, const ig_node *n, ig_node *value) {
   ig_table_slot *slot = ig_table_put(&f->map, n);
-  if (!slot || !ig_vec_push(f->u->c->alloc, &f->order, n)) return no_memory(f->u->c);
+  if (!slot || !ig_vec_push(f->u->c->alloc, &f->order, n)) return ig_no_memory(f->u->c);
   slot->value = value;
   return true;
 }
@@ -74,7 +70,7 @@ static ig_node *add_placeholder(frame *f, const ig_node *n) {
   ig_table_slot *slot = ig_table_put(&f->inputs, n);
   ig_node *p = slot ? ig_graph_insert(f->u->c, f->g, f->g->first, &proto, n->name) : NULL;
   if (slot) slot->value = p;
-  if (!slot) (void)no_memory(f->u->c);
+  if (!slot) (void)ig_no_memory(f->u->c);
   return p;
 }
 
@@ -134,7 +130,7 @@ static bool open_frame(frame *f, unflattener *u, frame *parent, const ig_module_
   f->path = ig_arena_strn(&u->arena, path, strlen(path));
   ig_node proto = {.kind = IG_NODE_MODULE};
   proto.target = ig_graph_keep_text(u->c, parent->g, name);
-  if (!f->path || !proto.target) return no_memory(u->c);
+  if (!f->path || !proto.target) return ig_no_memory(u->c);
   f->call = ig_graph_push(u->c, parent->g, &proto, name);
   return f->call != NULL;
 }
@@ -235,7 +231,7 @@ static bool run_root(frame *f) {
     ig_node_copier k = {f->u->c, f->g, remap, f, false};
     ig_node *p = ig_copy_node(&k, n, NULL, n->name, NULL, NULL);
     ig_table_slot *slot = p ? ig_table_put(&f->inputs, n) : NULL;
-    if (!slot) return no_memory(f->u->c);
+    if (!slot) return ig_no_memory(f->u->c);
     slot->value = p;
   }
   if (!run(f, n)) return false;
@@ -323,7 +319,7 @@ static ig_status unflatten_program(ig_ctx *c, const ig_program *p, ig_module_tre
   bool ok = u.tree && write_in_place(c, p, u.flat);
   size_t bytes = u.flat ? ig_mem_mul(u.flat->next_index, sizeof *u.seen) + 1 : 1;
   u.seen = ok ? ig_mem_new(c->alloc, bytes) : NULL;
-  if (ok && !u.seen) (void)no_memory(c);
+  if (ok && !u.seen) (void)ig_no_memory(c);
   ok = u.seen && unflatten(&u) && ig_module_tree_sink(c, u.tree, p);
   ig_mem_free(c->alloc, u.seen, bytes);
   ig_graph_free(u.flat);

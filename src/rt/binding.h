@@ -4,28 +4,38 @@
 #ifndef RT_BINDING_H_
 #define RT_BINDING_H_
 
+#include "base/cpu.h"
 #include "ir/table.h"
 #include "op/prepare.h"
 #include "rt/plan.h"
 
 typedef struct ig_chain ig_chain;
+typedef struct ig_rt_layer ig_rt_layer;
 
-// A call of a kernel, a chain of pointwise calls, or a node that is interpreted.
+// A call of a kernel, a chain of pointwise calls, a layer, or a node that is interpreted.
 typedef struct ig_rt_step {
   const ig_op *op;      // NULL: not a single call
   ig_chain *chain;      // NULL: not a chain
+  ig_rt_layer *layer;   // NULL: neither a layer nor a change of layout
   const ig_node *node;  // of the program that it belongs to; NULL: not known
   ig_value *args;
   ig_value *outs;
   ig_prep *prep;  // NULL: the kernel takes memory by itself
   bool dead;      // nobody uses its results
+  bool joined;    // nothing to do: its operands lie where its result is
+  bool inexact;   // its sums have another order than those of the operators that it stands for
   double seconds;
 } ig_rt_step;
+
+static inline bool ig_rt_is_interpreted(const ig_rt_step *s) {
+  return !s->op && !s->chain && !s->layer;
+}
 
 typedef enum ig_rt_place {
   IG_PLACE_SLAB,    // at an offset of the plan's memory
   IG_PLACE_INPUT,   // memory of the caller
   IG_PLACE_OUTPUT,  // outlives the run
+  IG_PLACE_PART,    // a part of another buffer
 } ig_rt_place;
 
 #define IG_RT_NEVER UINT32_MAX
@@ -36,12 +46,14 @@ typedef struct ig_rt_buffer {
   ig_storage *storage;  // retained
   size_t bytes;
   ig_rt_place place;
-  size_t index;    // INPUT: which one; OUTPUT: which group of outputs
+  size_t index;    // INPUT: which one; OUTPUT: which group of outputs; PART: of which buffer
   uint32_t first;  // step that writes it
   uint32_t last;   // last step that reads it
   bool pinned;     // an interpreted node may keep views of it
   int64_t takes;   // the buffer whose memory it takes over; -1: none
-  size_t offset;   // SLAB
+  size_t offset;   // SLAB; PART: at first from the beginning of the other buffer
+  bool parts;      // others are parts of it
+  bool placed;     // SLAB: the offset is known
 } ig_rt_buffer;
 
 // Results that lie in one buffer, and memory for them. There are several sets, so that results of
@@ -61,6 +73,7 @@ typedef struct ig_rt_output {
   int64_t input;   // it shows this input; -1: none
   ig_tensor *shown[IG_RT_SETS];
   ig_tensor *bound;  // over the caller's memory; NULL: none yet
+  ig_plan_match match;
 } ig_rt_output;
 
 typedef struct ig_binding {
@@ -70,6 +83,7 @@ typedef struct ig_binding {
   ig_value *inputs;  // tensors: fake ones
   ig_dtype dtype;    // the default one
   int threads;
+  ig_cpu level;  // layers are laid out for it
 
   bool interpreted;  // nothing was planned
   ig_arena memory;   // arrays
@@ -91,6 +105,7 @@ struct ig_plan {
   ig_ctx *c;
   ig_plan_source source;
   unsigned without;
+  struct ig_packs *packs;
   bool *constant;
   ig_binding *bindings;  // the last one used first
   size_t nbindings;
@@ -109,6 +124,8 @@ bool ig_rt_trace(ig_binding *b, const ig_value *inputs);
 // that plans do not hold (no error is set then).
 bool ig_rt_keep(ig_binding *b, ig_value *v);
 bool ig_rt_hold(ig_binding *b, ig_tensor *t);
+// Memory for a fake tensor that has none yet; buffers may move.
+bool ig_rt_add_buffer(ig_binding *b, ig_tensor *t, ig_rt_place place, size_t index);
 bool ig_rt_prepare_step(ig_binding *b, ig_rt_step *s);  // false after an error
 // The buffer of a tensor; NULL: a constant.
 ig_rt_buffer *ig_rt_find(const ig_binding *b, const ig_tensor *t);
@@ -122,8 +139,21 @@ void ig_rt_each_result(const ig_rt_step *s, ig_rt_visit *fn, void *user);
 
 // ---- stages after that, in this order
 bool ig_rt_find_lifetimes(ig_binding *b);  // steps whose results nobody uses are dropped first
+bool ig_rt_make_layers(ig_binding *b);
 bool ig_rt_make_chains(ig_binding *b);
+bool ig_rt_match_outputs(ig_binding *b);  // which outputs depend on reordered sums
+void ig_rt_join(ig_binding *b);  // the last stage that looks at lifetimes before they are used up
 bool ig_rt_place_buffers(ig_binding *b);
+
+void ig_rt_drop(ig_binding *b);  // dead steps
+
+// ---- layers
+void ig_layer_each_operand(const ig_rt_layer *l, ig_rt_visit *fn, void *user);
+void ig_layer_each_result(const ig_rt_layer *l, ig_rt_visit *fn, void *user);
+bool ig_rt_prepare_layer(ig_binding *b, ig_rt_layer *l);  // false after an error
+void ig_rt_run_layer(ig_ctx *c, const ig_rt_layer *l, void *work);
+void ig_rt_free_layers(ig_binding *b);
+void ig_layer_print(const ig_rt_layer *l, ig_str *out);
 
 // ---- chains
 // The k-th operand whose memory the result t may be written over; NULL: there are no more.

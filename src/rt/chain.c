@@ -7,10 +7,6 @@
 #include "op/shape.h"
 #include "tensor/number.h"
 
-static bool no_memory(ig_ctx *c) {
-  return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-}
-
 bool ig_member_make(ig_ctx *c, const ig_rt_step *s, ig_member *out) {
   const ig_op *op = s->op;
   if (!op || !op->pointwise || ig_op_has_kernel(op) || op->schema.nrets != 1) return false;
@@ -145,7 +141,7 @@ static bool fill_numbers(ig_binding *b, ig_chain *chain) {
       if (m->in[k].kind != IG_SOURCE_NUMBER) continue;
       ig_dtype dtype = k < m->op->def->masks ? IG_BOOL : m->works_in;
       m->in[k].block = block_of(b, dtype, &m->args[k]);
-      if (!m->in[k].block) return no_memory(b->plan->c);
+      if (!m->in[k].block) return ig_no_memory(b->plan->c);
     }
   }
   return true;
@@ -176,7 +172,7 @@ static bool finish(builder *r) {
   if (r->n < 2 || !r->linked) return true;
   ig_chain *chain = ig_arena_push(&b->memory, sizeof *chain);
   if (chain) chain->at = ig_arena_array(&b->memory, r->n, sizeof *chain->at);
-  if (!chain || !chain->at) return no_memory(c);
+  if (!chain || !chain->at) return ig_no_memory(c);
   size_t size = 0;
   for (size_t i = 0; i < r->n; i++) {
     chain->at[i] = r->at[i];
@@ -204,11 +200,7 @@ bool ig_rt_make_chains(ig_binding *b) {
     if (!extend(&r, &b->steps.at[i], i)) r.first = i + 1;
   }
   if (!finish(&r)) return false;
-  size_t n = 0;
-  for (size_t i = 0; i < b->steps.n; i++) {
-    if (!b->steps.at[i].dead) b->steps.at[n++] = b->steps.at[i];
-  }
-  b->steps.n = n;
+  ig_rt_drop(b);
   return true;
 }
 

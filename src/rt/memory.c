@@ -2,13 +2,9 @@
 // Lifetimes of buffers, and their offsets in one block of memory. Buffers are placed in the order
 // in which they are written, each into the smallest gap that holds it: what was freed last tends to
 // be used next, while it is still in the cache.
-#include "rt/binding.h"
+#include "rt/layer.h"
 
 enum { ALIGN = 64 };
-
-static bool no_memory(ig_ctx *c) {
-  return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-}
 
 typedef struct visitor {
   const ig_binding *b;
@@ -38,28 +34,44 @@ static void ask_used(void *user, ig_tensor *t) {
 
 // Checks have no results, and interpreted nodes may do anything.
 static bool is_dead(const ig_rt_step *s, visitor *v) {
-  if (!s->op || s->op->schema.nrets == 0) return false;
+  if (!s->layer && (!s->op || s->op->schema.nrets == 0)) return false;
   v->any = false;
   ig_rt_each_result(s, ask_used, v);
   return !v->any;
 }
 
-static bool drop_dead(ig_binding *b) {
-  ig_ctx *c = b->plan->c;
-  visitor v = {.b = b, .used = ig_mem_array(c->alloc, b->buffers.n + 1, sizeof *v.used)};
-  if (!v.used) return no_memory(c);
-  for (size_t i = 0; i <= b->buffers.n; i++) v.used[i] = false;
-  for (size_t i = b->steps.n; i-- > 0;) {
-    ig_rt_step *s = &b->steps.at[i];
-    s->dead = is_dead(s, &v);
-    if (!s->dead) ig_rt_each_operand(b, s, mark_used, &v);
+// Results beside the one that is wanted: indices of maxima.
+static void drop_spare(const ig_rt_step *s, visitor *v) {
+  unsigned spare = s->op && !s->dead ? ig_role_of(s->op)->spare : 0;
+  for (size_t i = 0; spare >> i; i++) {
+    if (!(spare >> i & 1U)) continue;
+    v->any = false;
+    ig_rt_each(&s->outs[i], ask_used, v);
+    if (!v->any) s->outs[i] = ig_none();
   }
-  ig_mem_array_free(c->alloc, v.used, b->buffers.n + 1, sizeof *v.used);
+}
+
+void ig_rt_drop(ig_binding *b) {
   size_t n = 0;
   for (size_t i = 0; i < b->steps.n; i++) {
     if (!b->steps.at[i].dead) b->steps.at[n++] = b->steps.at[i];
   }
   b->steps.n = n;
+}
+
+static bool drop_dead(ig_binding *b) {
+  ig_ctx *c = b->plan->c;
+  visitor v = {.b = b, .used = ig_mem_array(c->alloc, b->buffers.n + 1, sizeof *v.used)};
+  if (!v.used) return ig_no_memory(c);
+  for (size_t i = 0; i <= b->buffers.n; i++) v.used[i] = false;
+  for (size_t i = b->steps.n; i-- > 0;) {
+    ig_rt_step *s = &b->steps.at[i];
+    s->dead = is_dead(s, &v);
+    drop_spare(s, &v);
+    if (!s->dead) ig_rt_each_operand(b, s, mark_used, &v);
+  }
+  ig_mem_array_free(c->alloc, v.used, b->buffers.n + 1, sizeof *v.used);
+  ig_rt_drop(b);
   return true;
 }
 
@@ -89,7 +101,7 @@ bool ig_rt_find_lifetimes(ig_binding *b) {
   for (size_t i = 0; i < b->steps.n; i++) {
     const ig_rt_step *s = &b->steps.at[i];
     v.step = (uint32_t)i;
-    v.pins = !s->op && !s->chain;
+    v.pins = ig_rt_is_interpreted(s);
     ig_rt_each_result(s, begin, &v);
     ig_rt_each_operand(b, s, extend, &v);
   }
@@ -188,7 +200,8 @@ bool ig_rt_same_layout(const ig_tensor *a, const ig_tensor *b) {
 
 // Can the result of the current step be written over this operand, element by element?
 static bool dies_here(const allocator *a, const ig_rt_buffer *x, const ig_rt_buffer *result) {
-  return x && x->place == IG_PLACE_SLAB && x->last == a->step && x->first != a->step &&
+  // A part of it may be another operand.
+  return x && x->place == IG_PLACE_SLAB && !x->parts && x->last == a->step && x->first != a->step &&
          rounded(x->bytes) == rounded(result->bytes);
 }
 
@@ -229,11 +242,18 @@ static bool reuse_operand(allocator *a, ig_tensor *t, ig_rt_buffer *result) {
   return false;
 }
 
+// The buffer that memory is taken for: that of the tensor, or the one that it is a part of.
+static ig_rt_buffer *taken_for(const allocator *a, const ig_tensor *t) {
+  ig_rt_buffer *x = ig_rt_find(a->b, t);
+  return x && x->place == IG_PLACE_PART ? &a->b->buffers.at[x->index] : x;
+}
+
 static void place_result(void *user, ig_tensor *t) {
   allocator *a = user;
-  ig_rt_buffer *x = ig_rt_find(a->b, t);
-  if (!x || x->place != IG_PLACE_SLAB) return;
-  if (!reuse_operand(a, t, x)) x->offset = take(a, rounded(x->bytes));
+  ig_rt_buffer *x = taken_for(a, t);
+  if (!x || x->place != IG_PLACE_SLAB || x->placed) return;
+  x->placed = true;
+  if (x->parts || !reuse_operand(a, t, x)) x->offset = take(a, rounded(x->bytes));
 }
 
 static void free_if_last(allocator *a, ig_rt_buffer *x) {
@@ -244,7 +264,7 @@ static void free_if_last(allocator *a, ig_rt_buffer *x) {
 
 static void free_visited(void *user, ig_tensor *t) {
   allocator *a = user;
-  free_if_last(a, ig_rt_find(a->b, t));
+  free_if_last(a, taken_for(a, t));
 }
 
 bool ig_rt_place_buffers(ig_binding *b) {
@@ -258,6 +278,10 @@ bool ig_rt_place_buffers(ig_binding *b) {
     ig_rt_each_result(a.at, free_visited, &a);
   }
   ig_vec_free(c->alloc, &a.gaps);
+  for (size_t i = 0; i < b->buffers.n; i++) {
+    ig_rt_buffer *x = &b->buffers.at[i];
+    if (x->place == IG_PLACE_PART) x->offset += b->buffers.at[x->index].offset;
+  }
   b->slab = a.end;
-  return a.ok || no_memory(c);
+  return a.ok || ig_no_memory(c);
 }

@@ -7,15 +7,11 @@
 #include "rt/binding.h"
 #include "tensor/copy.h"
 
-static bool no_memory(ig_ctx *c) {
-  return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-}
-
 static bool join_group(ig_binding *b, ig_rt_output *o, ig_rt_buffer *x) {
   ig_ctx *c = b->plan->c;
   if (x->place == IG_PLACE_SLAB) {
     ig_rt_group fresh = {.buffer = (size_t)(x - b->buffers.at)};
-    if (!ig_vec_push(c->alloc, &b->groups, fresh)) return no_memory(c);
+    if (!ig_vec_push(c->alloc, &b->groups, fresh)) return ig_no_memory(c);
     x->place = IG_PLACE_OUTPUT;
     x->index = b->groups.n - 1;
   }

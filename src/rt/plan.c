@@ -10,13 +10,10 @@
 #include "base/budget.h"
 #include "op/interpret.h"
 #include "rt/binding.h"
+#include "rt/packs.h"
 
 // Bindings that are kept; the one that was not used for the longest time makes room.
 enum { KEPT = 16, ALIGN = 64, PAGE = 4096 };
-
-static bool no_memory(ig_ctx *c) {
-  return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-}
 
 // ---- lifetime
 
@@ -24,7 +21,7 @@ ig_plan *ig_plan_create(ig_ctx *c, const ig_plan_source *source, unsigned withou
   if (c->status != IG_OK) return NULL;
   ig_plan *p = ig_mem_new(c->alloc, sizeof *p);
   if (!p) {
-    (void)no_memory(c);
+    (void)ig_no_memory(c);
     return NULL;
   }
   p->c = c;
@@ -34,20 +31,24 @@ ig_plan *ig_plan_create(ig_ctx *c, const ig_plan_source *source, unsigned withou
   p->constant = ig_mem_array(c->alloc, source->ninputs + 1, sizeof *p->constant);
   if (!p->constant) {
     ig_plan_free(p);
-    (void)no_memory(c);
+    (void)ig_no_memory(c);
     return NULL;
   }
   for (size_t i = 0; i < source->ninputs; i++) {
     p->constant[i] = source->constant && source->constant[i];
   }
   p->source.constant = p->constant;
-  return p;
+  p->packs = source->packs ? ig_packs_retain(source->packs) : ig_packs_create(c);
+  if (p->packs) return p;
+  ig_plan_free(p);
+  return NULL;
 }
 
 static void free_binding(ig_binding *b) {
   if (!b) return;
   ig_ctx *c = b->plan->c;
   ig_rt_free_outputs(b);
+  ig_rt_free_layers(b);
   for (size_t i = 0; i < b->held.n; i++) ig_tensor_release(b->held.at[i]);
   for (size_t i = 0; i < b->buffers.n; i++) ig_ref_release(&b->buffers.at[i].storage->ref);
   ig_vec_free(c->alloc, &b->held);
@@ -67,6 +68,7 @@ void ig_plan_free(ig_plan *p) {
     free_binding(b);
     b = next;
   }
+  ig_packs_free(p->packs);
   ig_str_free(&p->text);
   ig_block_free(c->alloc, p->slab, p->slab_size);
   ig_block_free(c->alloc, p->work, p->work_size);
@@ -135,6 +137,7 @@ static bool can_plan(const ig_plan *p, const ig_value *inputs) {
 static bool fits(const ig_binding *b, const ig_value *inputs) {
   const ig_plan *p = b->plan;
   if (b->dtype != ig_ctx_default_dtype(p->c) || b->threads != ig_threads_get()) return false;
+  if (b->level != ig_cpu_level()) return false;
   for (size_t i = 0; i < p->source.ninputs; i++) {
     if (!p->constant[i] && !same_input(&b->inputs[i], &inputs[i])) return false;
   }
@@ -146,11 +149,11 @@ static bool fits(const ig_binding *b, const ig_value *inputs) {
 bool ig_rt_prepare_step(ig_binding *b, ig_rt_step *s) {
   ig_ctx *c = b->plan->c;
   ig_prep *prep = ig_arena_push(&b->memory, sizeof *prep);
-  if (!prep) return no_memory(c);
+  if (!prep) return ig_no_memory(c);
   ig_prepare(c, s->op, s->args, s->outs, prep);
   if (c->status != IG_OK) return false;
   size_t bytes = ig_need_bytes(&prep->need);
-  if (bytes >= IG_SIZE_NONE) return no_memory(c);
+  if (bytes >= IG_SIZE_NONE) return ig_no_memory(c);
   if (bytes > b->work) b->work = bytes;
   s->prep = prep;
   return true;
@@ -159,6 +162,7 @@ bool ig_rt_prepare_step(ig_binding *b, ig_rt_step *s) {
 static bool prepare(ig_binding *b) {
   for (size_t i = 0; i < b->steps.n; i++) {
     ig_rt_step *s = &b->steps.at[i];
+    if (s->layer && !ig_rt_prepare_layer(b, s->layer)) return false;
     if (!s->op || s->prep || !ig_op_is_prepared(s->op)) continue;
     if (!ig_rt_prepare_step(b, s)) return false;
   }
@@ -179,11 +183,15 @@ static bool build(ig_binding *b, const ig_value *inputs) {
   ig_ctx *c = p->c;
   b->inputs = ig_arena_array(&b->memory, p->source.ninputs + 1, sizeof *b->inputs);
   b->outputs = ig_arena_array(&b->memory, p->source.noutputs + 1, sizeof *b->outputs);
-  if (!b->inputs || !b->outputs) return no_memory(c);
+  if (!b->inputs || !b->outputs) return ig_no_memory(c);
   if (!ig_rt_trace(b, inputs) || !ig_rt_make_outputs(b)) return false;
   if (b->interpreted) return true;
+  if (!ig_rt_find_lifetimes(b) || !ig_rt_make_layers(b)) return false;
   if (!ig_rt_find_lifetimes(b) || !ig_rt_make_chains(b)) return false;
-  if (!ig_rt_find_lifetimes(b) || !prepare(b) || !ig_rt_place_buffers(b)) return false;
+  if (!ig_rt_find_lifetimes(b)) return false;
+  ig_rt_join(b);
+  if (!prepare(b) || !ig_rt_place_buffers(b)) return false;
+  if (!ig_rt_match_outputs(b)) return false;
   make_real(b);
   return true;
 }
@@ -192,12 +200,13 @@ static ig_binding *create_binding(ig_plan *p) {
   ig_ctx *c = p->c;
   ig_binding *b = ig_mem_new(c->alloc, sizeof *b);
   if (!b) {
-    (void)no_memory(c);
+    (void)ig_no_memory(c);
     return NULL;
   }
   b->plan = p;
   b->dtype = ig_ctx_default_dtype(c);
   b->threads = ig_threads_get();
+  b->level = ig_cpu_level();
   b->memory = ig_arena_make(c->alloc);
   b->by_storage = ig_table_make(c->alloc);
   return b;
@@ -221,7 +230,7 @@ static bool leave(ig_binding **b, const ig_value *inputs) {
   if (!*b) return false;
   (*b)->interpreted = true;
   (*b)->inputs = ig_arena_array(&(*b)->memory, p->source.ninputs + 1, sizeof *(*b)->inputs);
-  if (!(*b)->inputs) return no_memory(c);
+  if (!(*b)->inputs) return ig_no_memory(c);
   ig_scope s = ig_scope_open(c);
   bool ok = true;
   for (size_t i = 0; ok && i < p->source.ninputs; i++) {
@@ -242,7 +251,7 @@ static ig_binding *make_binding(ig_plan *p, const ig_value *inputs) {
   bool ok = build(b, inputs);
   if (!ok && !ig_status_is_final(c->status)) ok = leave(&b, inputs);
   if (!ok) {
-    if (c->status == IG_OK) (void)no_memory(c);
+    if (c->status == IG_OK) (void)ig_no_memory(c);
     free_binding(b);
     return NULL;
   }
@@ -294,7 +303,8 @@ static bool attach(ig_binding *b, const ig_value *inputs) {
   bool moved = base != b->base;
   for (size_t i = 0; i < b->buffers.n; i++) {
     const ig_rt_buffer *x = &b->buffers.at[i];
-    if (x->place == IG_PLACE_SLAB && moved) x->storage->data = base + x->offset;
+    bool inside = x->place == IG_PLACE_SLAB || x->place == IG_PLACE_PART;
+    if (inside && moved) x->storage->data = base + x->offset;
     if (x->place == IG_PLACE_INPUT) x->storage->data = ig_tensor_data(inputs[x->index].tensor);
   }
   b->base = base;
@@ -325,7 +335,7 @@ static void release(ig_value *v) {
 static bool keep_lists(ig_ctx *c, ig_arena *lists, ig_value *v) {
   if (v->kind != IG_KIND_LIST) return true;
   ig_value *items = ig_arena_array(lists, v->list.n + 1, sizeof *items);
-  if (!items) return no_memory(c);
+  if (!items) return ig_no_memory(c);
   for (size_t i = 0; i < v->list.n; i++) {
     items[i] = v->list.at[i];
     if (!keep_lists(c, lists, &items[i])) return false;
@@ -347,8 +357,11 @@ static void interpret(ig_binding *b, const ig_node *n, ig_arena *lists) {
 
 static void execute(ig_binding *b, ig_rt_step *s, char *work, ig_arena *lists) {
   ig_ctx *c = b->plan->c;
+  if (s->joined) return;
   if (s->chain) {
     ig_chain_run(c, s->chain);
+  } else if (s->layer) {
+    ig_rt_run_layer(c, s->layer, work);
   } else if (!s->op) {
     interpret(b, s->node, lists);
   } else if (s->prep) {
@@ -382,7 +395,7 @@ static bool run_binding(ig_binding *b, const ig_value *inputs, const ig_plan_tar
   bool ok = c->status == IG_OK && ig_rt_close_outputs(b, inputs, targets, outs);
   for (size_t i = 0; i < b->steps.n; i++) {
     const ig_rt_step *s = &b->steps.at[i];
-    if (!s->op && !s->chain) release(&b->env[s->node->index]);
+    if (ig_rt_is_interpreted(s)) release(&b->env[s->node->index]);
   }
   ig_arena_free(&lists);
   return ok;
@@ -425,6 +438,11 @@ ig_status ig_plan_run(ig_plan *p, const ig_value *inputs, const ig_plan_target *
 }
 
 // ---- looking
+
+ig_plan_match ig_plan_output_match(const ig_plan *p, size_t output) {
+  const ig_binding *b = p->bindings;
+  return b && !b->interpreted ? b->outputs[output].match : IG_MATCH_BITS;
+}
 
 ig_status ig_plan_print(ig_plan *p, const ig_value *inputs, ig_str *out) {
   ig_ctx *c = p->c;

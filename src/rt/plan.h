@@ -17,6 +17,7 @@ typedef struct ig_plan ig_plan;
 enum {
   IG_PLAN_NO_CHAINS = 1,  // pointwise operators run one by one
   IG_PLAN_NO_REUSE = 2,   // every value has memory of its own
+  IG_PLAN_NO_LAYERS = 4,  // convolutions are those of the interpreter, and so are all bits
 };
 
 // What is planned: a graph, or else a function that runs the model on values.
@@ -31,6 +32,7 @@ typedef struct ig_plan_source {
   size_t ninputs;
   const bool *constant;  // per input: the same tensor in every run; NULL: none is
   size_t noutputs;
+  struct ig_packs *packs;  // shared with other plans of the model; NULL: none
 } ig_plan_source;
 
 // The arrays of `source` are copied. NULL after an error.
@@ -48,6 +50,14 @@ typedef struct ig_plan_target {
 // result that has one is in that memory afterwards, row-major. IG_MISMATCH: it has another size.
 ig_status ig_plan_run(ig_plan *p, const ig_value *inputs, const ig_plan_target *targets,
                       ig_value *outs);
+
+// How an output of the last run agrees with that of the interpreter.
+typedef enum ig_plan_match {
+  IG_MATCH_BITS,
+  IG_MATCH_SUMS,     // sums of layers: other roundings (rt/layer.h states the bound)
+  IG_MATCH_DERIVED,  // computed by further operators from such sums
+} ig_plan_match;
+ig_plan_match ig_plan_output_match(const ig_plan *p, size_t output);
 
 // One line per step for the sizes of these inputs, which are planned if necessary: what is called,
 // shapes, where in memory; then totals.

@@ -4,6 +4,7 @@
 
 #include "rt/binding.h"
 #include "rt/chain.h"
+#include "rt/layer.h"
 
 typedef struct printer {
   const ig_binding *b;
@@ -13,7 +14,7 @@ typedef struct printer {
 } printer;
 
 static const char *place_text(ig_rt_place p) {
-  static const char *const texts[] = {"slab", "input", "output"};
+  static const char *const texts[] = {"slab", "input", "output", "slab"};
   return texts[p];
 }
 
@@ -29,7 +30,7 @@ static void print_tensor(void *user, ig_tensor *t) {
   const ig_rt_buffer *x = ig_rt_find(p->b, t);
   if (!x) {
     ig_str_add(p->out, " constant");
-  } else if (x->place == IG_PLACE_SLAB) {
+  } else if (x->place == IG_PLACE_SLAB || x->place == IG_PLACE_PART) {
     ig_str_add(p->out, " slab+%zu%s", x->offset, p->results && x->takes >= 0 ? " (in place)" : "");
   } else {
     ig_str_add(p->out, " %s %zu", place_text(x->place), x->index);
@@ -39,6 +40,8 @@ static void print_tensor(void *user, ig_tensor *t) {
 static void print_target(const ig_rt_step *s, ig_str *out) {
   if (s->chain) {
     ig_chain_print(s->chain, out);
+  } else if (s->layer) {
+    ig_layer_print(s->layer, out);
   } else {
     ig_str_add(out, "%s", s->op ? s->op->target : s->node->target);
   }
@@ -48,10 +51,13 @@ static void print_step(const ig_binding *b, size_t i, ig_str *out) {
   const ig_rt_step *s = &b->steps.at[i];
   printer p = {.b = b, .out = out};
   ig_str_add(out, "%4zu  %-12s ", i,
-             s->chain  ? "chain"
-             : !s->op  ? "interpreted"
-             : s->prep ? "prepared"
-                       : "kernel");
+             s->chain                                      ? "chain"
+             : s->joined                                   ? "joined"
+             : s->layer && s->layer->work != IG_WORK_LAYER ? "layout"
+             : s->layer                                    ? "layer"
+             : !s->op                                      ? "interpreted"
+             : s->prep                                     ? "prepared"
+                                                           : "kernel");
   print_target(s, out);
   ig_str_add(out, "(");
   ig_rt_each_operand(b, s, print_tensor, &p);
@@ -65,6 +71,10 @@ static void print_step(const ig_binding *b, size_t i, ig_str *out) {
 
 void ig_rt_print(const ig_binding *b, ig_str *out) {
   size_t chains = 0;
+  size_t layers = 0;
+  size_t changes = 0;
+  size_t packed = 0;
+  double flops = 0;
   size_t interpreted = 0;
   size_t unprepared = 0;
   if (b->interpreted) {
@@ -75,7 +85,14 @@ void ig_rt_print(const ig_binding *b, ig_str *out) {
     const ig_rt_step *s = &b->steps.at[i];
     print_step(b, i, out);
     chains += s->chain != NULL;
-    interpreted += !s->chain && !s->op;
+    interpreted += ig_rt_is_interpreted(s);
+    if (s->layer) {
+      bool computes = s->layer->work == IG_WORK_LAYER;
+      layers += computes;
+      changes += !computes;
+      packed += computes ? ig_layer_bytes(s->layer->pack->layer) : 0;
+      flops += ig_layer_flops(s->layer);
+    }
     unprepared += s->op && !s->prep;
   }
   size_t apart = 0;
@@ -83,9 +100,13 @@ void ig_rt_print(const ig_binding *b, ig_str *out) {
     if (b->buffers.at[i].place == IG_PLACE_SLAB) apart += b->buffers.at[i].bytes;
   }
   ig_str_add(out,
-             "%zu steps: %zu chains, %zu interpreted, %zu kernels that allocate\n"
+             "%zu steps: %zu layers, %zu changes of layout, %zu chains, %zu interpreted, %zu "
+             "kernels that allocate\n"
              "memory: %zu bytes for values that take %zu one by one, %zu bytes of working memory\n",
-             b->steps.n, chains, interpreted, unprepared, b->slab, apart, b->work);
+             b->steps.n, layers, changes, chains, interpreted, unprepared, b->slab, apart, b->work);
+  if (layers) {
+    ig_str_add(out, "layers: %.1f MFLOP, %zu bytes of packed weights\n", flops * 1e-6, packed);
+  }
 }
 
 bool ig_plan_profile_at(ig_plan *p, size_t i, ig_plan_time *out) {
@@ -97,7 +118,7 @@ bool ig_plan_profile_at(ig_plan *p, size_t i, ig_plan_time *out) {
   print_target(s, &p->text);
   *out = (ig_plan_time){.name = s->node ? s->node->name : "",
                         .target = p->text.at ? p->text.at : "",
-                        .interpreted = !s->op && !s->chain,
+                        .interpreted = ig_rt_is_interpreted(s),
                         .seconds = s->seconds,
                         .runs = b->runs};
   return true;

@@ -23,20 +23,16 @@ static void give_up(ig_ctx *c) {
   (void)ig_fail(c, IG_UNSUPPORTED, "the call cannot be planned");
 }
 
-static bool no_memory(ig_ctx *c) {
-  return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-}
-
 bool ig_rt_hold(ig_binding *b, ig_tensor *t) {
   ig_ctx *c = b->plan->c;
-  if (!ig_vec_push(c->alloc, &b->held, t)) return no_memory(c);
+  if (!ig_vec_push(c->alloc, &b->held, t)) return ig_no_memory(c);
   (void)ig_tensor_retain(t);
   return true;
 }
 
 static bool keep_list(ig_binding *b, ig_value *v) {
   ig_value *items = ig_arena_array(&b->memory, v->list.n + 1, sizeof *items);
-  if (!items) return no_memory(b->plan->c);
+  if (!items) return ig_no_memory(b->plan->c);
   for (size_t i = 0; i < v->list.n; i++) {
     items[i] = v->list.at[i];
     if (!ig_rt_keep(b, &items[i])) return false;
@@ -54,7 +50,7 @@ bool ig_rt_keep(ig_binding *b, ig_value *v) {
       return keep_list(b, v);
     case IG_KIND_INTS:
       ints = ig_arena_array(&b->memory, v->ints.n + 1, sizeof *ints);
-      if (!ints) return no_memory(b->plan->c);
+      if (!ints) return ig_no_memory(b->plan->c);
       for (size_t i = 0; i < v->ints.n; i++) {
         if (v->ints.at[i].expr) return false;
         ints[i] = ig_const(v->ints.at[i].value);
@@ -63,7 +59,7 @@ bool ig_rt_keep(ig_binding *b, ig_value *v) {
       return true;
     case IG_KIND_STR:
       v->str = ig_arena_strn(&b->memory, v->str, strlen(v->str));
-      return v->str || no_memory(b->plan->c);
+      return v->str || ig_no_memory(b->plan->c);
     case IG_KIND_INT:
       v->i.origin = NULL;
       return !v->i.expr;
@@ -99,6 +95,10 @@ void ig_rt_each_operand(const ig_binding *b, const ig_rt_step *s, ig_rt_visit *f
     ig_chain_each_operand(s->chain, fn, user);
     return;
   }
+  if (s->layer) {
+    ig_layer_each_operand(s->layer, fn, user);
+    return;
+  }
   if (!s->op) {
     for (size_t i = 0; i < s->node->ninputs; i++) {
       size_t k = s->node->inputs[i]->index;
@@ -111,12 +111,13 @@ void ig_rt_each_operand(const ig_binding *b, const ig_rt_step *s, ig_rt_visit *f
 
 void ig_rt_each_result(const ig_rt_step *s, ig_rt_visit *fn, void *user) {
   if (s->chain) ig_chain_each_result(s->chain, fn, user);
+  if (s->layer) ig_layer_each_result(s->layer, fn, user);
   for (size_t i = 0; s->op && i < s->op->schema.nrets; i++) ig_rt_each(&s->outs[i], fn, user);
 }
 
 // ---- buffers
 
-static bool add_buffer(ig_binding *b, ig_tensor *t, ig_rt_place place, size_t index) {
+bool ig_rt_add_buffer(ig_binding *b, ig_tensor *t, ig_rt_place place, size_t index) {
   ig_ctx *c = b->plan->c;
   ig_meta m;
   ig_extent extent;
@@ -131,7 +132,7 @@ static bool add_buffer(ig_binding *b, ig_tensor *t, ig_rt_place place, size_t in
                         .index = index,
                         .takes = -1};
   ig_table_slot *slot = ig_table_put(&b->by_storage, t->storage);
-  if (!slot || !ig_vec_push(c->alloc, &b->buffers, fresh)) return no_memory(c);
+  if (!slot || !ig_vec_push(c->alloc, &b->buffers, fresh)) return ig_no_memory(c);
   slot->number = (int64_t)b->buffers.n - 1;
   ig_ref_retain(&t->storage->ref);
   return true;
@@ -184,7 +185,7 @@ typedef struct maker {
 static void add_result(void *user, ig_tensor *t) {
   maker *m = user;
   bool good = ig_is_fake(t) && !t->quantizer && !ig_tensor_is_symbolic(t) && !ig_rt_find(m->b, t);
-  m->ok = m->ok && good && add_buffer(m->b, t, IG_PLACE_SLAB, 0);
+  m->ok = m->ok && good && ig_rt_add_buffer(m->b, t, IG_PLACE_SLAB, 0);
 }
 
 // Some of its calls cannot be prepared, and preparing one tells.
@@ -264,7 +265,7 @@ static bool add_interpreted(tracer *t, const ig_node *n) {
   ig_ctx *c = t->b->plan->c;
   t->b->dynamic[n->index] = true;
   ig_rt_step s = {.node = n};
-  return ig_vec_push(c->alloc, &t->b->steps, s) || no_memory(c);
+  return ig_vec_push(c->alloc, &t->b->steps, s) || ig_no_memory(c);
 }
 
 static bool is_plannable(const ig_binding *b, const ig_node *n) {
@@ -302,7 +303,7 @@ static bool trace_graph(tracer *t, const ig_value *inputs) {
   const ig_graph *g = b->plan->source.graph;
   b->env = ig_arena_array(&b->memory, g->next_index + 1, sizeof *b->env);
   b->dynamic = ig_arena_array(&b->memory, g->next_index + 1, sizeof *b->dynamic);
-  if (!b->env || !b->dynamic) return no_memory(c);
+  if (!b->env || !b->dynamic) return ig_no_memory(c);
   for (const ig_node *n = g->first; n; n = n->next) {
     if (n->kind == IG_NODE_OUTPUT) {
       for (size_t i = 0; i < n->npos && i < b->plan->source.noutputs; i++) {
@@ -356,7 +357,7 @@ static bool bind_inputs(ig_binding *b, const ig_value *inputs) {
     if (varies) b->inputs[i].tensor = fake_of(c, inputs[i].tensor);
     if (varies && !b->inputs[i].tensor) return false;
     if (!ig_rt_keep(b, &b->inputs[i])) return false;
-    if (varies && !add_buffer(b, b->inputs[i].tensor, IG_PLACE_INPUT, i)) return false;
+    if (varies && !ig_rt_add_buffer(b, b->inputs[i].tensor, IG_PLACE_INPUT, i)) return false;
   }
   return true;
 }

@@ -281,8 +281,31 @@ IG_BUILTIN(max) {
   extreme(k, ig_int_max, !any_symbolic(k) && less(k, 0, 1));
 }
 
+// A truth value that is known only when the program runs, while one is recorded.
+static bool is_data(const ig_sbuiltin_call *k, const ig_value *v) {
+  return v->kind == IG_KIND_BOOL && v->b_expr && k->c->mode->capture && !v->b_expr->backed;
+}
+
+static ig_tensor *truth_tensor(ig_ctx *c, ig_value v) {
+  ig_value none = ig_none();
+  return ig_scalar_tensor_with(c, v, ig_of_dtype(IG_BOOL), none, none, none);
+}
+
+// Of data: a recorded condition is read from a tensor.
+static bool recorded_logic(const ig_sbuiltin_call *k,
+                           ig_tensor *(*fn)(ig_ctx *, ig_tensor *, ig_tensor *)) {
+  bool both = k->in[0].kind == IG_KIND_BOOL && k->in[1].kind == IG_KIND_BOOL;
+  if (!both || (!is_data(k, &k->in[0]) && !is_data(k, &k->in[1]))) return false;
+  ig_tensor *a = truth_tensor(k->c, k->in[0]);
+  ig_tensor *b = truth_tensor(k->c, k->in[1]);
+  ig_tensor *t = a && b ? fn(k->c, a, b) : NULL;
+  if (t) k->out[0] = ig_sb_element(k->c, t);
+  return true;
+}
+
 #define BITWISE(name, op)                                                 \
   IG_BUILTIN(name) {                                                      \
+    if (recorded_logic(k, ig_logical_##name)) return;                     \
     if (k->in[0].kind == IG_KIND_BOOL && k->in[1].kind == IG_KIND_BOOL) { \
       bool a = ig_sb_truth(k->c, k->in[0]);                               \
       ig_sb_bool(k, a op ig_sb_truth(k->c, k->in[1]));                    \
@@ -296,11 +319,8 @@ BITWISE(xor, ^)
 
 IG_BUILTIN(not ) {
   const ig_expr *e = k->in[0].kind == IG_KIND_BOOL ? k->in[0].b_expr : NULL;
-  if (e && k->c->mode->capture && !e->backed) {
-    // Of data: a recorded condition is read from a tensor.
-    ig_value none = ig_none();
-    ig_tensor *t = ig_scalar_tensor_with(k->c, k->in[0], ig_of_dtype(IG_BOOL), none, none, none);
-    t = ig_logical_not(k->c, t);
+  if (is_data(k, &k->in[0])) {
+    ig_tensor *t = ig_logical_not(k->c, truth_tensor(k->c, k->in[0]));
     if (t) k->out[0] = ig_sb_element(k->c, t);
     return;
   }

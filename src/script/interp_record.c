@@ -2,6 +2,8 @@
 // Records branches and loops: each runs on a copy of the frame while a sub-graph is open.
 #include "script/interp_record.h"
 
+#include <string.h>
+
 #include "base/budget.h"
 #include "ingot/aten.h"
 #include "ingot/hop.h"
@@ -362,11 +364,48 @@ typedef struct loop {
   const ig_sframe *from;
   const ig_sinsn *test;
   size_t max_depth;
-  bool counts;           // the number of rounds is bounded
-  const ig_value *like;  // carried values before the loop
-  writes writes;         // of registers that it does not carry
-  const bool *own;       // which of the carried ones it writes
+  bool counts;            // the number of rounds is bounded
+  const ig_value *like;   // carried values before the loop
+  writes writes;          // of registers that it does not carry
+  const bool *own;        // which of the carried ones it writes
+  const ig_sinsn *bound;  // compares the last carried number, which counts; NULL: none does
 } loop;
+
+// The node that makes a value, if it is this operation.
+static const ig_snode *made_by(const ig_svalue *v, ig_soperation op) {
+  bool is = !v->block && v->node && strcmp(v->node->kind, ig_soperation_kind(op)) == 0;
+  return is ? v->node : NULL;
+}
+
+// A loop with an exit counts for itself (clean.c): its last carried number begins at 0, goes up by
+// 1 and is less than a bound in every round. The instruction that compares them; NULL: not such a
+// loop.
+static const ig_sinsn *bound_of(const ig_sframe *f, const ig_sinsn *i, const ig_value *like) {
+  const ig_sblock *body = i->node->blocks[0];
+  size_t last = body->n_out - 1;
+  if (body->n_out < 2 || i->n_out != body->n_out || body->n_in != body->n_out) return NULL;
+  const ig_value *first = &like[last];
+  if (first->kind != IG_KIND_INT || first->i.expr || first->i.value != 0) return NULL;
+  const ig_snode *both = made_by(body->out[0], IG_SOPERATION_AND);
+  const ig_snode *less = made_by(both ? both->in[0] : body->out[0], IG_SOPERATION_LT);
+  const ig_snode *next = made_by(body->out[last], IG_SOPERATION_ADD);
+  int64_t step = 0;
+  if (!less || !next || less->in[0] != body->out[last] || next->in[0] != body->in[last])
+    return NULL;
+  if (!ig_sbuild_as_int(next->in[1], &step) || step != 1) return NULL;
+  const ig_svalue *most = less->in[1];
+  if (most->block == body || (most->node && most->node->owner == body)) return NULL;
+  for (const ig_sinsn *k = i + 1; k < f->code->at + i->index; k++)
+    if (k->node == less) return k;
+  return NULL;
+}
+
+static void believe(ig_ctx *c, ig_expr_kind relation, ig_value a, ig_value b) {
+  const ig_value sides[] = {a, b};
+  ig_value holds = ig_none();
+  if (c->status == IG_OK) ig_sym_apply(c, relation, sides, 2, &holds);
+  if (holds.kind == IG_KIND_BOOL) ig_sym_believe(c, &holds);
+}
 
 static ig_value *carry(ig_ctx *c, ig_value counter, const ig_value *values, uint32_t n,
                        size_t *count) {
@@ -401,14 +440,8 @@ static const ig_value *loop_goes_on(ig_ctx *c, const ig_value *in, size_t n, siz
 // The number of the round, of which the loop knows that it lies below the number of rounds.
 static ig_value counter_of(ig_ctx *c, const loop *l, ig_tensor *from) {
   ig_value counter = ig_sb_element(c, from);
-  const ig_value bounds[] = {ig_of_i64(0), ig_sframe_read(l->from, l->test->in[1])};
-  static const ig_expr_kind relations[] = {IG_EXPR_GE, IG_EXPR_LT};
-  for (size_t k = 0; k < (l->counts ? 2 : 1) && c->status == IG_OK; k++) {
-    const ig_value sides[] = {counter, bounds[k]};
-    ig_value holds = ig_none();
-    ig_sym_apply(c, relations[k], sides, 2, &holds);
-    if (holds.kind == IG_KIND_BOOL) ig_sym_believe(c, &holds);
-  }
+  believe(c, IG_EXPR_GE, counter, ig_of_i64(0));
+  if (l->counts) believe(c, IG_EXPR_LT, counter, ig_sframe_read(l->from, l->test->in[1]));
   return counter;
 }
 
@@ -442,6 +475,11 @@ static const ig_value *loop_round(ig_ctx *c, const ig_value *in, size_t n, size_
       ig_value v = from_tensors(c, l->like[k], &from);
       if (l->own[k] && v.kind == IG_KIND_TENSOR) v = copied(c, v);
       ig_sframe_write(f, i->out[k], v);
+    }
+    if (l->bound) {
+      ig_value counter = f->registers[i->out[i->n_out - 1]];
+      believe(c, IG_EXPR_GE, counter, ig_of_i64(0));
+      believe(c, IG_EXPR_LT, counter, ig_sframe_read(l->from, l->bound->in[1]));
     }
     for (size_t k = 0; k < l->writes.n && c->status == IG_OK; k++) {
       const ig_tensor *was = l->from->registers[l->writes.at[k]].tensor;
@@ -571,7 +609,8 @@ bool ig_srecord_loop(ig_srun *r, ig_sframe *f, const ig_sinsn *i) {
             .counts = most.i.expr || most.i.value != INT64_MAX,
             .like = like,
             .writes = w,
-            .own = own};
+            .own = own,
+            .bound = like ? bound_of(f, i, like) : NULL};
   size_t n = 0;
   uint32_t count = (uint32_t)(i->n_out + w.n);
   ig_value *carried = like ? carry(c, ig_sframe_read(f, i->in[0]), like, count, &n) : NULL;

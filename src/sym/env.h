@@ -56,6 +56,7 @@ typedef struct ig_env {
   bool remembers;  // some of them hold in canonical form
   size_t known_cap;
   bool asks_empty;         // ask whether views are empty, as non-strict PyTorch does
+  bool skips_layouts;      // do not ask for layouts where only PyTorch's guards would need it
   bool keeps_checked;      // a check keeps its operands in the program, as strict PyTorch does
   bool deferred;           // complex guards become assertions
   bool choices;            // scripts record conditions on dynamic sizes instead of deciding them

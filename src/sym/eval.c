@@ -85,9 +85,11 @@ static bool fold_power(ig_expr_kind kind, const ig_hint *a, const ig_hint *b, ig
 
 static bool fold_shift(ig_expr_kind kind, const ig_hint *a, const ig_hint *b, ig_hint *out) {
   ig_wide p = 0;
+  ig_wide product = 0;
   if (b->i < 0 || !ig_wide_pow(2, b->i, &p)) return false;
-  *out = of_int(kind == IG_EXPR_RSHIFT ? ig_wide_floordiv(a->i, p) : 0);
-  return kind == IG_EXPR_RSHIFT || ig_wide_mul(a->i, p, &out->i);
+  if (kind == IG_EXPR_LSHIFT && !ig_wide_mul(a->i, p, &product)) return false;
+  *out = of_int(kind == IG_EXPR_LSHIFT ? product : ig_wide_floordiv(a->i, p));  // may be a
+  return true;
 }
 
 static bool fold_round_decimal(const ig_hint *a, const ig_hint *b, ig_hint *out) {

@@ -195,8 +195,10 @@ ig_overlap ig_tensor_overlap(const ig_tensor *a, const ig_tensor *b) {
 }
 
 bool ig_tensor_has_internal_overlap(const ig_tensor *t) {
+  bool repeated = false;
   for (int d = 0; d < t->ndim; d++) {
-    if (ig_sizes(t)[d].value > 1 && ig_strides(t)[d].value == 0) return true;
+    if (ig_sizes(t)[d].value == 0) return false;  // there is no element
+    repeated = repeated || (ig_sizes(t)[d].value > 1 && ig_strides(t)[d].value == 0);
   }
-  return false;
+  return repeated;
 }

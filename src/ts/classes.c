@@ -7,11 +7,6 @@
 #include "script/tree.h"
 #include "ts/archive.h"
 
-static bool no_memory(ig_ctx *c) {
-  (void)ig_fail(c, IG_NOMEM, "out of memory");
-  return false;
-}
-
 // "__torch__/a/b.py" and "Class" -> "__torch__.a.b.Class"
 static const char *qualified(ig_ts *ts, const char *file, const ig_tree *class) {
   size_t stem = strlen(file) - strlen(".py");
@@ -71,7 +66,7 @@ static bool read_source(ig_ctx *c, ig_ts *ts, const ig_ts_source *from) {
   bool ok = block != NULL;
   for (size_t i = 0; ok && i < block->n; i++) {
     if (block->at[i]->kind != IG_TREE_CLASS) continue;
-    ok = read_class(ts, from->name, block->at[i]) || no_memory(c);
+    ok = read_class(ts, from->name, block->at[i]) || ig_no_memory(c);
   }
   ig_arena_free(&trees);
   return ok;

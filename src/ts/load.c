@@ -10,11 +10,6 @@
 
 #include "op/native.h"
 
-static bool no_memory(ig_ctx *c) {
-  (void)ig_fail(c, IG_NOMEM, "out of memory");
-  return false;
-}
-
 // ---- an index of the definitions
 
 // "__torch__/a/b.py" and "Class" -> "__torch__.a.b.Class"
@@ -37,7 +32,7 @@ static bool index_source(ig_ts_loader *l, const ig_ts_source *from, definitions 
   const char *text = ig_arena_strn(arena, from->text, n);
   size_t room = ig_mem_add(strlen(from->name), 6);
   char *file = ig_arena_push(arena, room);
-  if (!source || !text || !file) return no_memory(l->c);
+  if (!source || !text || !file) return ig_no_memory(l->c);
   (void)snprintf(file, room, "code/%s", from->name);
   *source = (ig_source){.text = text, .n = n, .file = file, .first_line = 1};
   const ig_tree *block = ig_tree_parse(l->c, arena, source);
@@ -45,7 +40,7 @@ static bool index_source(ig_ts_loader *l, const ig_ts_source *from, definitions 
     const ig_tree *t = block->at[i];
     if (t->kind != IG_TREE_CLASS && t->kind != IG_TREE_DEF) continue;
     ig_ts_definition d = {.qualified = qualify(l, from->name, t), .tree = t};
-    if (!d.qualified || !ig_vec_push(l->c->alloc, all, d)) return no_memory(l->c);
+    if (!d.qualified || !ig_vec_push(l->c->alloc, all, d)) return ig_no_memory(l->c);
   }
   return block != NULL;
 }
@@ -69,7 +64,7 @@ static bool index_sources(ig_ts_loader *l, const ig_ts *ts) {
     ok = false;
     break;
   }
-  if (ok && !kept) ok = no_memory(l->c);
+  if (ok && !kept) ok = ig_no_memory(l->c);
   l->definitions = kept;
   l->n_definitions = all.n;
   ig_vec_free(l->c->alloc, &all);
@@ -179,7 +174,7 @@ static bool add_fields(ig_ts_loader *l, ig_sclass *k, const ig_tree *body) {
 static const char *join(ig_ts_loader *l, const char *qualified, const char *name) {
   size_t room = ig_mem_add(strlen(qualified), strlen(name) + 2);
   char *text = ig_arena_push(&l->unit->arena, room);
-  if (!text) (void)no_memory(l->c);
+  if (!text) (void)ig_no_memory(l->c);
   if (text) (void)snprintf(text, room, "%s.%s", qualified, name);
   return text;
 }
@@ -192,7 +187,7 @@ static bool add_hooks(ig_ts_loader *l, ig_sclass *k, const ig_tree *names, bool 
     f->is_hook = true;
     bool ok = pre ? ig_vec_push(k->unit->alloc, &k->pre_hooks, f)
                   : ig_vec_push(k->unit->alloc, &k->hooks, f);
-    if (!ok) return no_memory(l->c);
+    if (!ok) return ig_no_memory(l->c);
   }
   return true;
 }
@@ -271,7 +266,7 @@ static const ig_stype *make_interface(ig_ts_loader *l, ig_ts_definition *d, bool
     f->params[0].inferred = false;
     f->compile = NULL;  // its body says nothing
     if (!f->name || !ig_vec_push(l->unit->alloc, &made->methods, f)) {
-      (void)no_memory(l->c);
+      (void)ig_no_memory(l->c);
       return NULL;
     }
   }
@@ -283,7 +278,7 @@ static const ig_stype *make_named_tuple(ig_ts_loader *l, ig_ts_definition *d) {
   ig_stype_field *at = ig_arena_array(&l->unit->arena, body->n, sizeof *at);
   size_t n = 0;
   if (!at) {
-    (void)no_memory(l->c);
+    (void)ig_no_memory(l->c);
     return NULL;
   }
   for (size_t i = 0; i < body->n; i++) {
@@ -379,7 +374,7 @@ static bool add_constants(ig_ts_loader *l, const ig_ts *ts) {
 static ig_ts_loader *make_loader(ig_ctx *c, ig_sunit *u, const ig_ts *ts) {
   ig_ts_loader *l = ig_arena_push(&u->arena, sizeof *l);
   if (!l) {
-    (void)no_memory(c);
+    (void)ig_no_memory(c);
     return NULL;
   }
   *l = (ig_ts_loader){.c = c, .unit = u, .limits = ts->zip.limits, .version = ts->zip.version};

@@ -9,11 +9,6 @@
 #include "script/numbers.h"
 #include "ts/load.h"
 
-static bool no_memory(ig_ctx *c) {
-  (void)ig_fail(c, IG_NOMEM, "out of memory");
-  return false;
-}
-
 static bool mismatch(ig_ts_objects *o, const ig_object *from, const ig_stype *type) {
   (void)ig_fail(o->l->c, IG_SYNTAX, "the archive holds %s where its classes declare %s",
                 ig_object_kind_text(ig_object_kind_of(from)), type ? type->text : "a value");
@@ -44,7 +39,7 @@ static ig_map_value *slot_of(ig_ts_objects *o, ig_map *map, const ig_object *fro
   const char *kept = NULL;
   (void)snprintf(key, sizeof key, "%p", (const void *)from);
   ig_map_value *v = ig_map_keep(map, &o->arena, key, &kept);
-  if (!v) (void)no_memory(o->l->c);
+  if (!v) (void)ig_no_memory(o->l->c);
   return v;
 }
 
@@ -56,7 +51,7 @@ static const ig_stype *tuple_type(ig_ts_objects *o, const ig_object *from, size_
   size_t n = ig_object_count(from);
   const ig_stype **at = ig_arena_array(&o->arena, n, sizeof *at);
   if (!at) {
-    (void)no_memory(o->l->c);
+    (void)ig_no_memory(o->l->c);
     return NULL;
   }
   for (size_t i = 0; i < n; i++) {
@@ -134,7 +129,7 @@ static const ig_stype *type_of(ig_ts_objects *o, const ig_object *from, size_t d
   ig_map_value *slot = type ? slot_of(o, &o->typed, from) : NULL;
   if (!slot) return NULL;
   if (!ig_vec_push(o->l->c->alloc, &o->types, type)) {
-    (void)no_memory(o->l->c);
+    (void)ig_no_memory(o->l->c);
     return NULL;
   }
   slot->num = o->types.n;
@@ -163,7 +158,7 @@ static bool make_sequence(ig_ts_objects *o, const ig_object *from, const ig_styp
   if (!sequence || (tuple && type->n != n)) return mismatch(o, from, type);
   ig_ctx *c = o->l->c;
   ig_value *at = ig_mem_array(c->alloc, n, sizeof *at);
-  if (!at && n) return no_memory(c);
+  if (!at && n) return ig_no_memory(c);
   ig_sobj_seq *made = NULL;
   if (fill_sequence(o, from, type, at, n)) {
     made = ig_sobj_seq_make(c, tuple ? IG_SOBJ_TUPLE : IG_SOBJ_LIST, type, at, n);
@@ -471,7 +466,7 @@ bool ig_ts_objects_value(ig_ts_objects *o, const ig_object *from, const ig_stype
     if (!slot || !ig_vec_push(o->l->c->alloc, &o->kept, *out)) {
       ig_svalue_release(*out);
       *out = ig_none();
-      return no_memory(o->l->c);
+      return ig_no_memory(o->l->c);
     }
     ig_svalue_retain(*out);
     slot->ptr = out->object;

@@ -6,11 +6,6 @@
 
 #include "ts/load.h"
 
-static bool no_memory(ig_ctx *c) {
-  (void)ig_fail(c, IG_NOMEM, "out of memory");
-  return false;
-}
-
 // ---- dotted names
 
 // A name that may be the beginning of a longer one. It lives in the unit's arena.
@@ -31,7 +26,7 @@ static bool make_path(ig_ts_loader *l, const char *prefix, const char *name, ig_
   size_t room = ig_mem_add(strlen(prefix), strlen(name) + 2);
   path *p = ig_arena_push(&l->unit->arena, sizeof *p);
   char *text = ig_arena_push(&l->unit->arena, room);
-  if (!p || !text) return no_memory(l->c);
+  if (!p || !text) return ig_no_memory(l->c);
   (void)snprintf(text, room, "%s%s%s", prefix, *prefix ? "." : "", name);
   *p = (path){l, text};
   *out = (ig_sugar){.kind = IG_SUGAR_HOST, .host = {&path_ops, p}};
@@ -40,7 +35,7 @@ static bool make_path(ig_ts_loader *l, const char *prefix, const char *name, ig_
 
 static bool give_function(ig_ts_loader *l, ig_sfunction *f, ig_sugar *out) {
   ig_sfunction **at = ig_arena_array(&l->unit->arena, 1, sizeof(ig_sfunction *));
-  if (!at) return no_memory(l->c);
+  if (!at) return ig_no_memory(l->c);
   at[0] = f;
   *out = (ig_sugar){.kind = IG_SUGAR_FUNCTION, .functions = at, .n_functions = 1};
   return true;

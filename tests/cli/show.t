@@ -114,4 +114,4 @@ $ ingot show mlp.pt2 --plan --grep 'aten|steps'
    0  prepared     aten.linear.default(float32[3, 4] input 4, float32[8, 4] constant, float32[8] constant) -> float32[3, 8] slab+0  # linear
    1  prepared     aten.relu.default(float32[3, 8] slab+0) -> float32[3, 8] slab+0 (in place)  # relu
    2  prepared     aten.linear.default(float32[3, 8] slab+0, float32[2, 8] constant, float32[2] constant) -> float32[3, 2] output 0  # linear_1
-3 steps: 0 chains, 0 interpreted, 0 kernels that allocate
+3 steps: 0 layers, 0 changes of layout, 0 chains, 0 interpreted, 0 kernels that allocate

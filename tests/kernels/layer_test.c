@@ -61,8 +61,11 @@ static blocked blocked_make(int64_t n, int64_t channels, int64_t pixels, float v
   return b;
 }
 
+static bool in_rows;  // activations are rows of channels
+
 static int64_t blocked_index(int64_t channels, int64_t pixels, int64_t n, int64_t c, int64_t p) {
   int64_t lanes = kernels()->lanes;
+  if (in_rows) return (n * pixels + p) * channels + c;
   int64_t blocks = (channels + lanes - 1) / lanes;
   return ((n * blocks + c / lanes) * pixels + p) * lanes + c % lanes;
 }
@@ -83,6 +86,10 @@ static double activated(const ig_layer_io *io, double v) {
       return v <= -3 ? 0 : v >= 3 ? v : v * (v + 3) / 6;
     case IG_ACT_SILU:
       return v / (1 + exp(-v));
+    case IG_ACT_GELU:
+      return v * 0.5 * (1 + erf(v * sqrt(0.5)));
+    case IG_ACT_GELU_TANH:
+      return v * 0.5 * (1 + tanh(0.79788456080286536 * (v + 0.044715 * v * v * v)));
     default:
       return v;
   }
@@ -166,7 +173,9 @@ static void check(const ig_conv *c, ig_layer_method m) {
   float *bias = pick(0, 1) ? tensor(IG_ELEM_F32, c->cout, true) : NULL;
   float *extra = pick(0, 1) ? tensor(IG_ELEM_F32, c->n * c->cout * out, true) : NULL;
   float *want = tensor(IG_ELEM_F32, c->n * c->cout * out, false);
-  ig_conv_forward_ref(c, x, w, bias, want);
+  ig_conv plain = *c;
+  plain.channels_last = false;
+  ig_conv_forward_ref(&plain, x, w, bias, want);
   blocked xb = blocked_from(c->n, c->cin, in, x);
   blocked eb = {0};
   if (extra) eb = blocked_from(c->n, c->cout, out, extra);
@@ -174,7 +183,7 @@ static void check(const ig_conv *c, ig_layer_method m) {
   ig_layer *l = create(c, w, bias, m);
   assert_non_null(l);
   ig_layer_io io = {.x = m == IG_LAYER_STEM ? x : xb.at, .y = y.at, .residual = eb.at};
-  io.act = (ig_act)pick(IG_ACT_NONE, IG_ACT_SILU);
+  io.act = (ig_act)pick(IG_ACT_NONE, IG_ACT_GELU_TANH);
   io.lo = (float)pick(-1, 1);
   io.hi = pick(0, 1) ? 2.0f : INFINITY;
   run_in_workspace(l, c, &io);
@@ -237,6 +246,20 @@ static void check_products(void) {
   check(&wide, IG_LAYER_PRODUCT);
 }
 
+// Linear layers: sums of one and of several passes, few pixels and more than a block has.
+static void check_rows(void) {
+  in_rows = true;
+  for (int i = 0; i < 24; i++) {
+    int lanes = kernels()->lanes;
+    ig_conv c =
+        ig_conv_make(IG_ELEM_F32, pick(1, 2), lanes * pick(1, i % 2 ? 4 : 70), lanes * pick(1, 6));
+    c.in[2] = c.out[2] = pick(1, i % 6 ? 40 : 600);
+    c.channels_last = true;
+    check(&c, IG_LAYER_PRODUCT);
+  }
+  in_rows = false;
+}
+
 static void check_transposed(void) {
   for (int i = 0; i < 12; i++) {
     ig_conv c = planes(pick(1, 2), pick(1, 40), pick(1, 40), pick(1, 9), pick(1, 9));
@@ -291,6 +314,10 @@ static void test_products(void **state) {
   (void)state;
   everywhere(check_products);
 }
+static void test_rows(void **state) {
+  (void)state;
+  everywhere(check_rows);
+}
 static void test_transposed(void **state) {
   (void)state;
   everywhere(check_transposed);
@@ -307,6 +334,7 @@ static void test_wide(void **state) {
   (void)state;
   forced = &wide_kernels;
   both_threads(check_products);
+  both_threads(check_rows);
   both_threads(check_transposed);
   both_threads(check_depth);
   both_threads(check_winograd);
@@ -446,11 +474,12 @@ static void test_parts(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_products), cmocka_unit_test(test_transposed),
-      cmocka_unit_test(test_depth),    cmocka_unit_test(test_winograd),
-      cmocka_unit_test(test_wide),     cmocka_unit_test(test_choice),
-      cmocka_unit_test(test_error),    cmocka_unit_test(test_special),
-      cmocka_unit_test(test_blocks),   cmocka_unit_test(test_parts),
+      cmocka_unit_test(test_products),   cmocka_unit_test(test_rows),
+      cmocka_unit_test(test_transposed), cmocka_unit_test(test_depth),
+      cmocka_unit_test(test_winograd),   cmocka_unit_test(test_wide),
+      cmocka_unit_test(test_choice),     cmocka_unit_test(test_error),
+      cmocka_unit_test(test_special),    cmocka_unit_test(test_blocks),
+      cmocka_unit_test(test_parts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -183,3 +183,164 @@ def test_a_gradient_reads_what_was_overwritten() -> None:
     compiled(f)(x, y).sum().backward()
     assert torch.equal(x.grad, torch.full((3,), -0.75))
     assert torch.equal(y.grad, torch.full((3,), -0.5))
+
+
+# ---- as eager, whatever the arguments look like ----
+
+
+def same_as_eager(f, make, *sizes):
+    """Results, what is left of the arguments, and gradients, for one call after another."""
+    torch._dynamo.reset()
+    compiled = torch.compile(f, backend="aot_eager")
+    for size in sizes:
+        seen = []
+        for run in (compiled, f):
+            args = make(size)
+            out = run(*args)
+            roots = [o.sum() for o in out if o.requires_grad]
+            if roots:
+                torch.autograd.backward(roots)
+            grads = [a.grad for a in args if a.is_leaf and a.grad is not None]
+            tensors = [*out, *args, *grads]
+            seen.append([(tuple(t.shape), t.requires_grad, t.is_leaf, t.detach().tolist()) for t in tensors])
+        assert seen[0] == seen[1]
+
+
+def test_sizes_are_not_read_off_tangents():
+    weight = torch.arange(6.0).reshape(2, 3).requires_grad_()
+    make = lambda size: (torch.ones(size).t(),)  # noqa: E731
+    same_as_eager(lambda x: (torch.nn.functional.linear(x.reshape(-1, 3), weight),), make, (1, 0), (2, 3), (4, 3))
+
+
+def test_a_copy_of_an_expanded_input_is_no_view():
+    make = lambda n: (torch.arange(2.0).reshape(2, 1).expand(2, n).requires_grad_(),)  # noqa: E731
+    same_as_eager(lambda x: (x.reshape(-1), x * 2), make, 3, 4)
+
+
+def test_a_written_input_with_gaps_keeps_them():
+    def f(x):
+        with torch.no_grad():
+            x.add_(1)
+        y = x.reshape(-1)
+        y = y + 0
+        return (y, x.transpose(0, 1))
+
+    make = lambda n: (torch.arange(4.0 * n).reshape(n, 4)[:, ::2].detach().requires_grad_(),)  # noqa: E731
+    same_as_eager(f, make, 3, 4)
+
+
+def test_shared_memory_with_two_histories():
+    def f(x, y):
+        y.copy_(x * 2)
+        return x * 3, y + 0
+
+    def make(n):
+        x = torch.ones(n, requires_grad=True) * 2
+        return x, x.detach()
+
+    same_as_eager(f, make, 2, 3)
+
+
+def test_shared_memory_with_gaps():
+    def f(y, x):
+        x[0] = 6.5
+        y.copy_(x)
+        return (x + 1,)
+
+    def make(n):
+        x = torch.arange(6.0 * n).reshape(n, 6)[:, ::2].detach()
+        return x[:], x
+
+    same_as_eager(f, make, 3, 4)
+
+
+def test_a_gradient_that_cannot_be():
+    """What a gradient needs is overwritten: a call that wants none has its result."""
+    x = torch.ones(3, requires_grad=True)
+
+    def f(a):
+        b = a * 2
+        c = torch.softmax(b, 0)
+        c.mul_(2)
+        return c
+
+    out = torch.compile(f, backend="aot_eager")(x)
+    assert out.tolist() == f(x).tolist()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        out.sum().backward()
+
+
+def test_a_compiler_that_fails_leaves_nothing_waiting():
+    kept = []
+
+    def f(x):
+        kept.append(x + 1)
+        return kept[0] * 2
+
+    def refuse(gm, example_inputs):
+        raise ValueError("no")
+
+    with pytest.raises(torch._dynamo.exc.BackendCompilerFailed):
+        torch.compile(f, backend=refuse)(torch.ones(2))
+    assert kept[0].tolist() == [2, 2]
+
+
+def test_a_gradient_reads_an_input_before_it_is_written():
+    def f(x, y):
+        x.mul_(y)
+        return (torch.sin(y) * 2,)
+
+    torch._dynamo.reset()
+    compiled = torch.compile(f, backend="aot_eager")
+    for n in (2, 3):
+        seen = []
+        for run in (compiled, f):
+            leaves = [(torch.arange(float(n)) + k).requires_grad_() for k in (1, 2)]
+            x, y = (leaf * 2 for leaf in leaves)
+            (out,) = run(x, y)
+            (out.sum() + x.sum()).backward()
+            seen.append([x.tolist(), *(leaf.grad.tolist() for leaf in leaves)])
+        assert seen[0] == seen[1]
+
+
+def test_a_tensor_that_is_written_by_itself():
+    make = lambda n: (torch.arange(n + 1.0).requires_grad_(),)  # noqa: E731
+    same_as_eager(lambda x: ((x * 2).mul_(3), (y := x * 2).mul_(y)), make, 3)
+
+
+@pytest.mark.parametrize("dynamic", [True, False])
+def test_a_row_of_a_transposed_tensor_is_written(dynamic):
+    torch._dynamo.reset()
+    seen = []
+
+    def f(x):
+        y = x * 2
+        y[0] = 3
+        return y
+
+    for run in (torch.compile(f, backend="aot_eager", dynamic=dynamic), f):
+        x = torch.arange(6.0).reshape(2, 3).t().requires_grad_()
+        y = run(x)
+        y.sum().backward()
+        seen.append((y.tolist(), y.stride(), x.grad.tolist()))
+    assert seen[0] == seen[1]
+
+
+def test_scatter_into_strides_of_self():
+    x = torch.arange(6.0).reshape(2, 3).t()
+    found = torch.as_strided_scatter(x, torch.zeros(2), [2], [3], 0)
+    assert found.tolist() == [[0, 0], [1, 4], [2, 5]] and found.stride() == (1, 3)
+    part = torch.arange(12.0)[2:8]
+    assert torch.as_strided_scatter(part, torch.zeros(2), [2], [1], 3).tolist() == [2, 0, 0, 5, 6, 7]
+
+
+def test_one_of_the_rows_of_an_expanded_tensor_is_written():
+    def f(x):
+        y = x + 1
+        z = y[None].expand(2, *y.shape)
+        z[0] = 5
+        z[1, 0] = 7
+        return (y - 1, z * 2)
+
+    same_as_eager(f, lambda n: (torch.arange(2.0 * n).reshape(n, 2),), 3, 4, 5)
+    same_as_eager(f, lambda n: (torch.arange(2.0 * n).reshape(n, 2).requires_grad_(),), 3, 4, 5)

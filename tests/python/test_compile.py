@@ -384,3 +384,98 @@ def test_one_graph_has_functions_of_their_arguments_alone():
 
     x = torch.ones(2)
     assert torch.equal(torch.compile(f, backend="eager", fullgraph=True)(x), f(x))
+
+
+def test_an_unbacked_dim_has_no_special_sizes():
+    for f, sizes in [
+        (lambda x: x * 2, (3, 5, 1, 0)),
+        (lambda x: x.reshape(-1), (3, 1)),
+        (lambda x: torch.cat([x, x])[1:], (3, 5, 1)),
+        (lambda x: x @ torch.ones(2, 3), (1, 4, 0)),
+    ]:
+        torch._dynamo.reset()
+        backend = Backend()
+        compiled = torch.compile(f, backend=backend)
+        for n in sizes:
+            x = torch.arange(2.0 * n).reshape(n, 2)
+            torch._dynamo.mark_unbacked(x, 0)
+            assert compiled(x).tolist() == f(x).tolist()
+        assert backend.calls == 1
+    # Where 1 is another program, it is another graph.
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda x: x.squeeze(0), backend=Backend())
+    for n in (3, 1, 2):
+        x = torch.ones(n, 2)
+        torch._dynamo.mark_unbacked(x, 0)
+        assert compiled(x).shape == x.squeeze(0).shape
+
+
+def test_elements_as_numbers():
+    """capture_scalar_outputs: one graph for all values, and none that is right for one only."""
+
+    def f(n, x):
+        k = n.item()
+        return torch.zeros(k) + 1, x * (2 * k + 1), x[: k % 3]
+
+    x = torch.arange(4.0)
+    for on, graphs in ((True, 1), (False, 2)):
+        torch._dynamo.reset()
+        backend = Backend()
+        compiled = torch.compile(f, backend=backend, fullgraph=on)
+        with torch._dynamo.config.patch(capture_scalar_outputs=on):
+            for k in (5, 8, 2, 11):
+                n = torch.tensor(k)
+                assert [t.tolist() for t in compiled(n, x)] == [t.tolist() for t in f(n, x)]
+        assert backend.calls == graphs
+    with torch._dynamo.config.patch(capture_scalar_outputs=True):
+        kept = []
+        torch.compile(lambda n: kept.append(n.item() + 1), backend=Backend())(torch.tensor(3))
+        assert type(kept[0]) is int and kept == [4]
+
+
+_scope: dict = {}  # pytest rewrites assertions of this file
+exec("def check(x):\n    assert x.sum() > 0, 'not positive'\n    return x + 1\n", _scope)
+_assert_on_data = _scope["check"]
+
+
+def _array_and_tensor(x):
+    a = x.numpy()
+    return torch.from_numpy(a + 1) + x * 2
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        _assert_on_data,
+        _array_and_tensor,
+        lambda x: torch.cond(x.sum() > 0, lambda a: a + 1, lambda a: a - 1, (x,)),
+        lambda x: torch.cond(x.dim() == 1, lambda a: a + 1, lambda a: a - 1, (x,)),
+        lambda x: nn.Parameter(torch.ones(3)) * x,
+        lambda x: torch.tensor([x[0], 1.0]),
+    ],
+)
+def test_one_graph_may_have_what_reads_elements_in_passing(f):
+    for x in (torch.arange(3.0), torch.arange(3.0) + 1):
+        found = torch.compile(f, backend="eager", fullgraph=True)(x)
+        assert found.tolist() == f(x).tolist() and found.requires_grad == f(x).requires_grad
+    if f is _assert_on_data:
+        with pytest.raises(AssertionError, match="not positive"):
+            torch.compile(f, backend="eager", fullgraph=True)(-torch.ones(3))
+
+
+def test_the_truth_of_a_tensor_is_a_branch_only_where_it_decides_one():
+    exc = torch._dynamo.exc
+
+    def decides(x):
+        return x if x.sum() > 0 else -x
+
+    for f, kind in [
+        (decides, exc.UserError),
+        (lambda x: x * bool(x.sum()), exc.Unsupported),
+        (lambda x: x * (1.0 in x), exc.Unsupported),
+        (lambda x: torch.cond(x.sum() > 0, lambda a: 1, lambda a: 2, (x,)), exc.UncapturedHigherOrderOpError),
+        (lambda x: nn.Linear(3, 2)(x), exc.Unsupported),
+    ]:
+        with pytest.raises(Exception) as caught:
+            torch.compile(f, backend="eager", fullgraph=True)(torch.ones(3))
+        assert type(caught.value) is kind

@@ -833,3 +833,57 @@ def test_inplace_dropout(strict):
     ep = export(module.train(), (torch.ones(2, 3),), strict=strict)
     names = [n.name for n in ep.graph.nodes if n.op == "call_function"]
     assert names == ["linear", "empty_like", "bernoulli", "div", "mul"]
+
+
+def test_who_captures():
+    class Ask(torch.nn.Module):
+        def forward(self, x):
+            strict = torch.compiler.is_dynamo_compiling()
+            return x + (1 if torch.compiler.is_compiling() else 2) + (10 if strict else 20)
+
+    x = torch.zeros(1)
+    assert torch.export.export(Ask(), (x,), strict=True).module()(x).item() == 11
+    assert torch.export.export(Ask(), (x,), strict=False).module()(x).item() == 21
+
+
+def test_scripts_are_not_exported():
+    class Plain(torch.nn.Module):
+        def forward(self, x):
+            return x + 1
+
+    x = torch.ones(2)
+    for made in (torch.jit.script(Plain()), torch.jit.trace(Plain(), (x,))):
+        for function in (torch.export.export, torch.export.export_for_training):
+            with pytest.raises(ValueError, match="Exporting a ScriptModule is not supported"):
+                function(made, (x,))
+
+
+def test_signatures_of_modules_that_do_not_exist():
+    class Plain(torch.nn.Module):
+        def forward(self, x):
+            return x + 1
+
+    for strict, path in ((True, "gone"), (False, "_export_root.gone")):
+        with pytest.raises(RuntimeError, match=f"Couldn't find submodule at path {path}"):
+            torch.export.export(Plain(), (torch.ones(2),), strict=strict, preserve_module_call_signature=("gone",))
+
+
+def test_automatic_and_declared_sizes_are_not_mixed_in_2_5():
+    class Add(torch.nn.Module):
+        def forward(self, x, y):
+            return x + y
+
+    from ingot.export import Dim
+
+    examples = (torch.ones(4), torch.ones(4))
+    shapes = {"x": {0: Dim.AUTO}, "y": {0: Dim("n")}}
+    with pytest.raises(torch._dynamo.exc.UserError, match="Specifying both `Dim.AUTO` and `Dim` or `DerivedDim`"):
+        torch.export.export(Add(), examples, dynamic_shapes=shapes)
+    with torch.set_compat("2.13"):
+        assert torch.export.export(Add(), examples, dynamic_shapes=shapes).module()(*examples).tolist() == [2] * 4
+    wrong = {"x": {0: "n"}, "y": None}
+    with pytest.raises(torch._dynamo.exc.UserError, match="an int, a Dim, Dim.AUTO, or Dim.STATIC, but got n"):
+        torch.export.export(Add(), examples, dynamic_shapes=wrong)
+    refine = torch.export.dynamic_shapes.refine_dynamic_shapes_from_suggested_fixes
+    with pytest.raises(torch._dynamo.exc.UserError, match="Suggested fixes not found in error message"):
+        refine("nothing", shapes)

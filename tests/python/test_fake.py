@@ -154,3 +154,64 @@ def test_numbers_of_fake_tensors_outside_their_mode():
     u = env.create_unbacked_symint()
     constrain_range(u, min=2, max=5)
     assert statically_known_true(u > 1) and not statically_known_true(u > 2)
+
+
+def test_guards_as_expressions_about_inputs():
+    from ingot._dynamo.source import LocalSource
+    from ingot.fx.experimental.symbolic_shapes import ShapeEnv
+
+    env = ShapeEnv()
+    fake = FakeTensorMode(shape_env=env).from_tensor(torch.empty(4, 6), source=LocalSource("x"))
+    assert fake.shape[0] > 3 and fake.shape[1] % 2 == 0
+    assert env.produce_guards([fake], [LocalSource("x")]) == [
+        "L['x'].stride()[0] == L['x'].size()[1]",
+        "Eq(Mod(L['x'].size()[1], 2), 0)",
+        "4 <= L['x'].size()[0]",
+        "2 <= L['x'].size()[1]",
+    ]
+    assert env.evaluate_guards_for_args([fake], [torch.empty(9, 4)])
+    assert not env.evaluate_guards_for_args([fake], [torch.empty(9, 5)])
+    assert not env.evaluate_guards_for_args([fake], [torch.empty(3, 4)])
+    assert [str(guard.expr) for guard in env.get_pruned_guards([fake.shape[0]])] == ["s0 > 3"]
+    assert {str(s): n for s, n in env.bind_symbols([fake], [torch.empty(9, 4)]).items()} == {"s0": 9, "s1": 4}
+    with pytest.raises(AssertionError, match="s1 is in none of the inputs"):
+        env.produce_guards([fake.shape[0]], ["n"])
+
+
+def test_contexts_and_constraints_of_sizes():
+    from ingot._dynamo.source import ConstantSource
+    from ingot.fx.experimental import symbolic_shapes as shapes
+    from ingot.utils._sympy.value_ranges import ValueRanges
+
+    kinds = shapes.DimDynamic
+    context = shapes.StatelessSymbolicContext(dynamic_sizes=[kinds.DYNAMIC, kinds.STATIC])
+    assert context.dynamic_strides == [kinds.INFER_STRIDE] * 2 and context.constraint_sizes == [None, None]
+    env = shapes.ShapeEnv(duck_shape=False)
+    made = env.create_symbolic_sizes_strides_storage_offset(torch.empty(3, 4), symbolic_context=context)
+    assert str(made) == "((s0, 4), (4, 1), 0)"
+    with pytest.raises(AssertionError, match="2 != 3"):
+        env.create_symbolic_sizes_strides_storage_offset(torch.empty(3, 4, 5), symbolic_context=context)
+    assert shapes.StrictMinMaxConstraint(False, ValueRanges(2, 5)).render(ConstantSource("n")) == "2 <= n <= 5"
+    assert not env.settings.duck_shape and env.settings.specialize_zero_one
+    with pytest.raises(TypeError, match="unexpected keyword argument 'unknown'"):
+        shapes.ShapeEnv(unknown=1)
+
+
+def test_ranges_that_contradict():
+    from ingot.fx.experimental.symbolic_shapes import ShapeEnv, constrain_range, constrain_unify
+    from ingot.utils._sympy.value_ranges import ValueRangeError, ValueRanges
+
+    env = ShapeEnv()
+    number = env.create_unbacked_symint()
+    constrain_range(number, min=3, max=9)
+    assert str(env.var_to_range[number.node.expr]) == "VR[3, 9]"
+    with pytest.raises(ValueRangeError, match=r"Invalid ranges \[20:9\]"):
+        constrain_range(number, min=20)
+    with pytest.raises(ValueError, match=r"Invalid value 5 for range \[6:int_oo\]"):
+        constrain_range(5, min=6)
+    constrain_unify(number, 4)
+    assert int(number) == 4
+    assert str(ValueRanges(1, 5) | ValueRanges(-2, 3)) == "VR[-2, 5]"
+    assert str((ValueRanges.unknown(), ValueRanges.unknown_int())) == "(VR[-oo, oo], VR[-int_oo, int_oo])"
+    with pytest.raises(ValueRangeError):
+        ValueRanges(5, 1)

@@ -401,3 +401,11 @@ def test_top_level_functions():
     assert ingot.sym_int(3.7) == 3 and ingot.sym_max(2, 3.0) == 3.0 and ingot.sym_not(False) is True
     with pytest.raises(AttributeError, match="no_such_name"):
         ingot.no_such_name  # noqa: B018
+
+
+def test_gradients_without_elements_are_summed():
+    x = ingot.zeros(0, 3, requires_grad=True)
+    y = x + 1
+    ingot.autograd.backward([y.sum(), (y + y).sum()])
+    assert x.grad.shape == (0, 3)
+    ingot.zeros(0, 1).expand(0, 3).add_(1)

@@ -2,6 +2,7 @@
 """torch.library: definitions, implementations in Python, gradients, capture, refusals."""
 
 import threading
+import typing
 
 import pytest
 
@@ -72,6 +73,15 @@ def test_errors_pass_through(lib):
         (lambda: torch.library.define("a::b", "Tensor x"), ValueError, "expected schema to look like"),
         (lambda: torch.library.impl("a::nothere", "cpu", abs), RuntimeError, "operator a::nothere does not exist"),
         (lambda: torch.library.register_fake(3), ValueError, "unexpected type"),
+        (lambda: torch.library.register_fake("a::nothere", abs), RuntimeError, "operator a::nothere does not exist"),
+        (lambda: torch.library.register_fake("nothere", abs), ValueError, "of the form \"namespace::name\""),
+        (lambda: torch.library.register_fake("aten::sin", abs), RuntimeError, "already has an DispatchKey::Meta"),
+        (lambda: torch.library.register_autograd("a::nothere", abs), AttributeError, "'a' object has no attribute"),
+        (lambda: torch.library.register_vmap("a::nothere", abs), AttributeError, "'a' object has no attribute"),
+        (lambda: torch.library.opcheck("a::b", ()), ValueError, "op must be instance of torch._ops.OpOverload"),
+        (lambda: torch.library.opcheck(torch.ops.aten.sin, (), test_utils="x"), ValueError, "to be subset of"),
+        (lambda: Library("aten", "DEF"), RuntimeError, "Only a single TORCH_LIBRARY"),
+        (lambda: Library("libtest", "IMPL").define("f() -> ()"), RuntimeError, "inside of a TORCH_LIBRARY_IMPL block"),
         (lambda: torch.library.define("a::c", "(Wrong[ x) -> ()"), ValueError, "schema"),
     ],
 )
@@ -82,7 +92,7 @@ def test_refusals(call, error, text):
 
 def test_double_definition(lib):
     lib.define("once(Tensor x) -> Tensor")
-    with pytest.raises(RuntimeError, match="with the same name and overload name multiple times: libtest::once"):
+    with pytest.raises(RuntimeError, match="with the same name and overload name multiple times. Each overload"):
         lib.define("once(Tensor x) -> Tensor")
 
 
@@ -104,6 +114,181 @@ def test_infer_schema():
 
     with pytest.raises(ValueError, match="x must have a type annotation"):
         torch.library.infer_schema(g, mutates_args=())
+
+
+def _annotated(text):
+    scope = {"Tensor": Tensor, "typing": typing}
+    exec(f"def f{text}: ...", scope)
+    return scope["f"]
+
+
+@pytest.mark.parametrize(
+    ("signature", "mutates", "text"),
+    [
+        ("(x: dict) -> Tensor", (), "x has unsupported type <class 'dict'>. The valid types are: dict_keys"),
+        ("(x: typing.Tuple[int, int]) -> Tensor", (), r"please try to use List instead. For example, typing.List\[int"),
+        ("(x: typing.Sequence[int] = (1,)) -> Tensor", (), "unsupported default value type <class 'tuple'>"),
+        ("(x: Tensor) -> typing.Optional[Tensor]", (), "Return has unsupported type"),
+        ("(x: Tensor)", (), "No return type annotation was provided"),
+        ("(x: Tensor, *args) -> Tensor", (), "We do not support positional-only args"),
+        ("(x: Tensor) -> Tensor", {"q"}, "{'q'} in mutates_args were not found in the custom op's signature"),
+        ("(x: Tensor) -> Tensor", "x", "mutates_args must either be a sequence of the names"),
+        ("(x: int) -> Tensor", {"x"}, "only Tensors or collections of Tensors can be mutated"),
+    ],
+)
+def test_infer_schema_refusals(signature, mutates, text):
+    with pytest.raises(ValueError, match=text):
+        torch.library.infer_schema(_annotated(signature), mutates_args=mutates)
+
+
+def test_kernels_are_not_registered_twice(lib):
+    lib.define("own(Tensor x) -> Tensor")
+    lib.impl("own", lambda x: x + 1, "CPU")
+    with pytest.raises(RuntimeError, match="overriding own's behavior for CPU dispatch key and libtest namespace"):
+        lib.impl("own", lambda x: x + 2, "CPU")
+    lib.impl("own", lambda x: x + 3, "CompositeExplicitAutograd")  # the kernel of the device precedes it
+    assert torch.ops.libtest.own(torch.zeros(1)).item() == 1
+    torch.library.register_fake("libtest::own", lambda x: torch.empty_like(x))
+    with pytest.raises(RuntimeError, match=r"already has an fake impl registered at .*test_library.py:\d+"):
+        torch.library.register_fake("libtest::own", lambda x: x)
+
+
+def test_composites_have_no_fake_kernel(lib):
+    lib.define("apart(Tensor x) -> Tensor")
+    lib.impl("apart", lambda x: x.sin(), "CompositeImplicitAutograd")
+    with pytest.raises(RuntimeError, match="CompositeImplicitAutograd operators do not need an fake impl"):
+        torch.library.register_fake("libtest::apart", lambda x: x)
+
+
+def test_definition_replaces_an_earlier_one():
+    def make(by):
+        def f(x: Tensor) -> Tensor:
+            return x + by
+
+        return torch.library.custom_op("libtest2::again", f, mutates_args=())
+
+    make(1.0)
+    assert make(2.0)(torch.zeros(1)).item() == 2
+    assert torch.ops.libtest2.again(torch.zeros(1)).item() == 2
+
+
+def test_schema_and_tags_of_a_custom_op():
+    def f(x: Tensor) -> Tensor: ...
+
+    op = torch.library.custom_op("libtest2::tagged", f, mutates_args=())
+    assert op._schema == "(Tensor x) -> Tensor"
+    assert set(op._opoverload.tags) == {torch.Tag.pt2_compliant_tag, torch.Tag.needs_fixed_stride_order}
+    assert (torch.Tag.core.value, torch.Tag.view_copy.value) == (0, 11)
+    with pytest.raises(ValueError, match="The schema suggests that the op mutates set"):
+        torch.library.custom_op("libtest2::other", f, mutates_args={"x"}, schema="(Tensor x) -> Tensor")
+    with pytest.raises(RuntimeError, match="at start of device string: nowhere"):
+        torch.library.custom_op("libtest2::other", f, mutates_args=(), device_types="nowhere")
+
+
+def test_formulas_answer_for_every_argument():
+    @torch.library.custom_op("libtest2::product", mutates_args=())
+    def product(x: Tensor, y: Tensor) -> Tensor:
+        return x * y
+
+    x = torch.ones(1, requires_grad=True)
+    product.register_autograd(lambda ctx, g: g)
+    text = r"GeneratedBackwardFor_libtest2_product_defaultBackward .* number of gradients \(expected 3, got 2\)"
+    with pytest.raises(RuntimeError, match=text):
+        product(x, x).sum().backward()
+    product.register_autograd(lambda ctx, g: (g, None, None))
+    product(x, torch.ones(1)).sum().backward()
+    assert x.grad.item() == 1
+
+
+def test_formulas_answer_lists_with_lists():
+    @torch.library.custom_op("libtest2::total", mutates_args=())
+    def total(xs: list[Tensor]) -> Tensor:
+        return torch.stack(xs).sum(0)
+
+    x = torch.ones(1, requires_grad=True)
+    total.register_autograd(lambda ctx, g: ([g],))
+    with pytest.raises(RuntimeError, match="to be of the same structure as the inputs"):
+        total([x, x]).sum().backward()
+
+
+def test_keyword_only_inputs_of_setup_context():
+    @torch.library.custom_op("libtest2::times", mutates_args=())
+    def times(x: Tensor, *, by: float = 3.0) -> Tensor:
+        return x * by
+
+    def setup(ctx, inputs, keyword_only_inputs, output):
+        ctx.by = keyword_only_inputs["by"]
+
+    times.register_autograd(lambda ctx, g: g * ctx.by, setup_context=setup)
+    x = torch.ones(1, requires_grad=True)
+    times(x).sum().backward()
+    assert x.grad.item() == 3
+
+
+def test_get_ctx_outside_of_a_fake_kernel():
+    assert torch.library.get_ctx() is None
+
+
+def test_torch_dispatch_rules():
+    from ingot.utils._python_dispatch import TorchDispatchMode
+
+    @torch.library.custom_op("libtest2::seen", mutates_args=())
+    def seen(x: Tensor) -> Tensor:
+        return x + 1
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    torch.library.register_torch_dispatch(
+        "libtest2::seen", Mode, lambda mode, func, types, args, kwargs: args[0] + (10 if type(mode) is Mode else 0)
+    )
+    x = torch.zeros(1)
+    assert seen(x).item() == 1
+    with Mode():
+        assert seen(x).item() == 10
+
+
+def test_opcheck_compares_metadata():
+    @torch.library.custom_op("libtest2::sized", mutates_args=())
+    def sized(x: Tensor) -> Tensor:
+        return x + 1
+
+    sized.register_fake(lambda x: x.new_empty(3))
+    with pytest.raises(torch.library.OpCheckError, match=r"Shapes torch.Size\(\[2\]\) and torch.Size\(\[3\]\)"):
+        torch.library.opcheck(sized, (torch.ones(2),), test_utils="test_faketensor")
+
+
+def test_older_interface():
+    import ingot._custom_ops as custom_ops
+    from ingot._custom_op import impl as custom_op
+
+    @custom_ops.custom_op("libtest3::times")
+    def times(x: Tensor, by: int) -> Tensor: ...
+
+    try:
+        custom_ops.impl("libtest3::times")(lambda x, by: x * by)
+        with pytest.raises(RuntimeError, match="that already has a cpu impl registered from Python at"):
+            custom_ops.impl("libtest3::times", device_types="cpu")(lambda x, by: x)
+        custom_ops.impl_abstract("libtest3::times")(lambda x, by: torch.empty_like(x))
+        x = torch.ones(1, requires_grad=True)
+        with pytest.raises(RuntimeError, match="Autograd has not been implemented for operator"):
+            torch.ops.libtest3.times(x, 3)
+        custom_ops.impl_save_for_backward("libtest3::times")(lambda inputs, output: inputs.by)
+        custom_ops.impl_backward("libtest3::times")(lambda ctx, saved, grad: {"x": grad * saved})
+        torch.ops.libtest3.times(x, 3).sum().backward()
+        assert x.grad.item() == 3
+    finally:
+        custom_ops._destroy("libtest3::times")
+    for schema in ("(Tensor(a!) x) -> Tensor", "(Tensor x) -> ()", "(Tensor(a) x) -> Tensor(a)"):
+        with pytest.raises(ValueError, match="only supports functional operators"):
+            custom_ops.custom_op("libtest3::h", schema)
+    with pytest.raises(ValueError, match="'aten' is a reserved namespace"):
+        custom_ops.custom_op("aten::h", "(Tensor x) -> Tensor")
+    with pytest.raises(ValueError, match="Could not find the operator libtest3::nothere"):
+        custom_ops.impl("libtest3::nothere")(abs)
+    with pytest.raises(ValueError, match="expected `func` to have name 'q' but got '<lambda>'"):
+        custom_op.custom_op("libtest3::q")(lambda x: x)
 
 
 @torch.library.custom_op("libtest2::scale", mutates_args=())

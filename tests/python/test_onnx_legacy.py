@@ -423,3 +423,76 @@ def test_an_axis_after_padding_is_named_by_the_values_before_it() -> None:
 
     proto, _ = written(M(), (torch.randn(3, 4),), opset_version=17)
     assert proto.graph.output[0].type.tensor_type.shape.dim[0].dim_param == "Pad24_dim_0"
+
+
+# ---- axes of outputs: what the original's shape inference finds, one operator each ----
+
+INFERRED = {
+    "view": (lambda x, y: x.view(x.shape[0], -1), "x0 x1", ["Reshape", "Reshape"]),
+    "reshape": (lambda x, y: x.reshape(x.shape[0], x.shape[1], 2, 2), "x0 x1", ["x0", "x1", 2, 2]),
+    "flatten": (lambda x, y: x.flatten(1), "x0 x1", ["x0", "Flatten"]),
+    "zeros": (lambda x, y: torch.zeros(x.shape[0], 4), "x0", ["ConstantOfShape", "ConstantOfShape"]),
+    "zeros_like": (lambda x, y: torch.zeros_like(x), "x0", ["x0", 3, 4]),
+    "expand_as": (lambda x, y: x[:, :1].expand_as(x), "x0", ["Expand", "Expand", "Expand"]),
+    "arange": (lambda x, y: torch.arange(x.shape[0]).unsqueeze(0) + 1, "x0", [1, "Add"]),
+    "cat": (lambda x, y: torch.cat([x, y], 2), "x0 y0", ["Concat", 3, 8]),
+    "stack": (lambda x, y: torch.stack([x, y]), "x0 y0", [2, "Concat", 3, 4]),
+    "add": (lambda x, y: x + y, "x0", ["Add", 3, 4]),
+    "add_lower": (lambda x, y: x + y[0, 0], "x0", ["x0", 3, 4]),
+    "slice": (lambda x, y: x[:, 1:], "x0 x1", ["x0", "Slice", 4]),
+    "flip": (lambda x, y: x.flip(0), "", [2, 3, 4]),
+    "matmul": (lambda x, y: x.matmul(y.transpose(1, 2)), "x0 x1", ["MatMul", "x1", 3]),
+    "sort": (lambda x, y: x.sort(1)[0], "x0", ["TopK", "TopK", "TopK"]),
+    "topk": (lambda x, y: x.topk(2, 2)[0], "x0", ["x0", 3, 2]),
+    "split": (lambda x, y: x.split(1, 1)[0], "x1", [2, "Split", 4]),
+    "repeat": (lambda x, y: x.repeat(1, 1, 2), "x0", ["Tile", 3, 8]),
+    "interpolate": (lambda x, y: nn.functional.interpolate(x, scale_factor=2), "x0", ["Resize", 3, 8]),
+    "where": (lambda x, y: torch.where(x > 0, x, y), "x0", [2, 3, 4]),
+    "einsum": (lambda x, y: torch.einsum("bij,bkj->bik", x, y), "x0", ["Einsum", "Einsum", "Einsum"]),
+    "one_hot": (lambda x, y: nn.functional.one_hot(x[0, 0].long(), 5), "", [4, "OneHot"]),
+}
+
+
+@pytest.mark.parametrize("name", INFERRED)
+def test_axes_are_named_by_what_is_inferred(name) -> None:
+    fn, named, want = INFERRED[name]
+    axes: dict = {}
+    for text in named.split():
+        axes.setdefault(text[0], {})[int(text[1])] = text
+    options = {"dynamic_axes": axes} if axes else {}
+    proto = write(module(fn), (torch.rand(2, 3, 4), torch.rand(2, 3, 4)), input_names=["x", "y"], opset_version=17,
+                  **options)  # fmt: skip
+    (out,) = proto.graph.output
+    made = {f"{op}{out.name}_dim_{d}": op for op in types(proto) for d in range(4)}
+    assert [made.get(dim, dim) for dim in dims(out)] == want
+
+
+# Numbers in the names of values, as PyTorch 2.5.1 has them.
+@pytest.mark.parametrize(
+    "make, opset, weights, outputs",
+    [
+        (lambda: nn.RNN(3, 4), 9, ["onnx::RNN_24", "onnx::RNN_25", "onnx::RNN_26"], ["22", "21"]),
+        (lambda: nn.RNN(3, 4), 13, ["onnx::RNN_30", "onnx::RNN_31", "onnx::RNN_32"], ["28", "26"]),
+        (lambda: nn.GRU(3, 4), 9, ["onnx::GRU_56", "onnx::GRU_57", "onnx::GRU_58"], ["38", "37"]),
+        (lambda: nn.PReLU(2), 13, ["onnx::PRelu_5"], ["4"]),
+    ],
+)
+def test_values_are_numbered_at_the_opset_of_the_file(make, opset, weights, outputs) -> None:
+    proto = write(make().eval(), (torch.rand(5, 2, 3),), opset_version=opset)
+    assert [w.name for w in proto.graph.initializer] == weights
+    assert [o.name for o in proto.graph.output] == outputs
+
+
+@pytest.mark.parametrize(
+    "fn, opset, name",
+    [
+        (lambda x: x[1:], 9, "1"),
+        (lambda x: x[1:], 11, "8"),
+        (lambda x: x[1:], 13, "12"),
+        (lambda x: x.topk(2)[0], 13, "4"),
+        (lambda x: torch.sum(x, 1), 11, "1"),
+    ],
+)
+def test_outputs_are_numbered_at_the_opset_of_the_file(fn, opset, name) -> None:
+    proto = write(module(fn), (torch.rand(3, 4),), input_names=["x"], opset_version=opset)
+    assert [o.name for o in proto.graph.output] == [name]

@@ -80,6 +80,26 @@ class RangeWithStep(nn.Module):
         return x
 
 
+class LoopWithExit(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        total = 0
+        for i in range(x.size(0)):
+            if i == 3:
+                break
+            total = total + i
+        return x + total
+
+
+class LoopThatSkips(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        total = torch.zeros_like(x[0])
+        for i in range(x.size(0)):
+            if i % 2 == 0:
+                continue
+            total = total + x[i]
+        return total
+
+
 class FloatsOfSizes(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         return x * (x.size(0) / 7) + math.sqrt(x.size(1)) - 1.5 * x.size(0)
@@ -147,7 +167,7 @@ def compare(session, model, args):
 
 SCRIPTS = [
     ConditionOnSize, NegatedCondition, NumberOfBranch, WriteInBranch, WriteInLoop, AddInLoop, WhileOnSize,
-    RangeWithStep, FloatsOfSizes, RaiseOnData,
+    RangeWithStep, FloatsOfSizes, RaiseOnData, LoopWithExit, LoopThatSkips,
 ]  # fmt: skip
 
 

@@ -93,8 +93,15 @@ def test_errors_of_unflatten():
     spec = pt.tree_structure([1])
     with pytest.raises(ValueError, match=r"`leaves` has length 2 but the spec refers to a pytree that holds 1 items"):
         pt.tree_unflatten([1, 2], spec)
-    with pytest.raises(TypeError, match=r"tree_unflatten\(leaves, treespec\): Expected `treespec` to be instance"):
-        pt.tree_unflatten([1], 3)
+    calls = {
+        "tree_unflatten(leaves, treespec)": lambda: pt.tree_unflatten([1], 3),
+        "treespec_dumps(treespec, protocol)": lambda: pt.treespec_dumps(3),
+    }
+    for call, wrong in calls.items():
+        with pytest.raises(TypeError) as error:
+            wrong()
+        text = "Expected `treespec` to be instance of TreeSpec but got item of type <class 'int'>."
+        assert str(error.value) == f"{call}: {text}"
 
 
 def test_is_leaf():
@@ -204,6 +211,7 @@ class Box:
         self.items, self.tag = items, tag
 
 
+@pytest.mark.filterwarnings("ignore:.*deprecated:FutureWarning")
 def test_registered_class():
     functions = (lambda b: (b.items, b.tag), lambda items, tag: Box(list(items), tag))
     pt.register_pytree_node(Box, *functions, serialized_type_name="test_pytree.Box")
@@ -218,9 +226,31 @@ def test_registered_class():
             pt.tree_flatten_with_path(Box([1], 0))
         with pytest.raises(ValueError, match="Node context mismatch for custom node type"):
             pt.tree_map(lambda a, b: a, Box([1], 1), Box([1], 2))
+        with pytest.warns(UserWarning, match="Overwriting the previous registration"):
+            pt._register_pytree_node(Box, lambda b: (b.items[:1], b.tag), functions[1])
+        assert pt.tree_leaves(Box([1, 2], "t")) == [1]
+        with pytest.raises(NotImplementedError, match="No registered serialization name"):
+            pt.treespec_dumps(pt.tree_structure(Box([1], 0)))
     finally:
         pt._deregister_pytree_node(Box)
     assert pt.tree_structure(Box([1], 1)).is_leaf()
+
+
+def test_class_derived_from_a_namedtuple_is_a_leaf():
+    class Derived(Point):
+        pass
+
+    assert pt.tree_leaves(Derived(1, 2)) == [(1, 2)]
+    assert pt.tree_leaves(Point(1, 2)) == [1, 2]
+
+
+def test_public_names():
+    assert "tree_map_with_path" in pt.__all__
+    assert all(hasattr(pt, name) for name in pt.__all__)
+
+
+def test_spec_printed_with_an_indent():
+    assert pt.tree_structure((1, 2)).__repr__(4) == "TreeSpec(tuple, None, [*,\n      *])"
 
 
 def test_custom_context_functions():

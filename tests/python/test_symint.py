@@ -200,6 +200,11 @@ def test_numbers_of_nodes_keep_their_environment():
     assert str(value + 1) == "2*s0 + 1"
 
 
+def test_hints_of_shifts(env):
+    assert (symbol(env) << 1).node.hint == 14
+    assert (symbol(env) >> 1).node.hint == 3
+
+
 def test_environments_and_ranges():
     from ingot.fx.experimental.symbolic_shapes import constrain_range, constrain_unify, guard_size_oblivious
     from ingot.utils._sympy.value_ranges import ValueRangeError, ValueRanges

@@ -147,7 +147,19 @@ static ig_tensor *out_of_range(ig_tensor *x) {
 
 // ---- tests
 
-static body *const bodies[] = {mixed, data_dependent, view_of_input};
+// Pieces that are computed where the joined value lies, one of them read again later, and joined
+// values among the pieces.
+static ig_tensor *joined(ig_tensor *x) {
+  ig_tensor *a = ig_exp(c, x);
+  ig_tensor *b = ig_mm(c, x, weight());
+  ig_value first[] = {ig_of_tensor(a), ig_of_tensor(b), ig_of_tensor(ig_relu(c, b))};
+  ig_tensor *y = ig_cat_with(c, ig_of_list(first, 3), ig_const(0));
+  ig_tensor *z = ig_cos(c, y);
+  ig_value second[] = {ig_of_tensor(y), ig_of_tensor(ig_mul_tensor(c, z, y)), ig_of_tensor(a)};
+  return ig_sin(c, ig_cat_with(c, ig_of_list(second, 3), ig_const(0)));
+}
+
+static body *const bodies[] = {mixed, data_dependent, view_of_input, joined};
 
 static void same_as_interpreted(void **state) {
   (void)state;

@@ -50,6 +50,17 @@ def _operator_of(target: Any) -> Any:
         return None
 
 
+def _is_split(node: torch.fx.Node) -> bool:
+    """Would a gradient in PyTorch read what Ingot computed for its own? Such results (a workspace, a reserve) mean
+    something to one implementation only; it counts if anything but the first one is used."""
+    backward = getattr(torch.ops.aten, node.target._schema.name.partition("::")[2] + "_backward", None)
+    if backward is None or len(node.target._schema.returns) < 2:
+        return False
+    if all(user.target is operator.getitem and user.args[1] == 0 for user in node.users):
+        return False
+    return any(_operator_of(getattr(backward, name)) is None for name in backward.overloads())
+
+
 def _draws(node: torch.fx.Node) -> bool:
     """Does a node need random numbers? They come from PyTorch's generators. Without dropout there are none."""
     if torch.Tag.nondeterministic_seeded not in node.target.tags:
@@ -106,7 +117,7 @@ def _side_of(node: torch.fx.Node, ours: set) -> Any:
     if node.target is operator.getitem:
         return operator.getitem if node.args[0] in ours else None
     found = _operator_of(node.target)
-    if found is None or _draws(node):
+    if found is None or _draws(node) or _is_split(node):
         return None
     values = [n.meta.get("val") for n in node.all_input_nodes]
     constants: list = []

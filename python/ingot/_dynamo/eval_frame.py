@@ -107,7 +107,7 @@ class _Caller:
 
 
 def run_compiled(frame: Frame, whole: bool, fn: Callable, args: tuple, kwargs: dict) -> Any:
-    return frame.call(whole, fn, args, kwargs)
+    return frame.call(whole, config.capture_scalar_outputs, fn, args, kwargs)
 
 
 def compile_callable(fn: Any, settings: Settings) -> Any:

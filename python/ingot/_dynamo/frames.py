@@ -19,7 +19,7 @@ from ingot._C import Tensor
 from ingot._dynamo import config, exc
 from ingot._dynamo.sources import Sources
 from ingot._dynamo.utils import counters
-from ingot._dynamo.where import cuts_well, describe_stack, is_allowed, user_stack
+from ingot._dynamo.where import branch_kind, cuts_well, describe_stack, is_allowed, user_stack
 
 __all__ = ["Frame", "Settings", "forget_all"]
 
@@ -28,7 +28,8 @@ log = logging.getLogger("torch._dynamo")
 # capture/defer.h: ig_defer_why, ig_defer_kind, IG_SLOT_AS_
 END, VALUE, CALL, MODE, HOST = range(5)
 CONSTANT_SLOT, SIZE_ARG, SCALAR, SIZE, STRIDE, OFFSET = range(6)
-AS_CONSTANT, AS_SYMBOL, AS_KNOWN, AS_SHARED = range(4)
+AS_CONSTANT, AS_SYMBOL, AS_KNOWN, AS_SHARED, AS_FREE = range(5)
+UNKNOWN, OF_SIZES, OF_ELEMENTS = range(3)  # where a number comes from
 
 
 class Settings:
@@ -103,7 +104,10 @@ class Frame(_C.CompileCache):
         reason = _reason(why, op, branch)
         if whole and not _may_break(why):
             stack = user_stack()
-            if branch and not is_allowed(stack):
+            kind = branch_kind() if branch else None
+            if kind == "assert":
+                return  # a graph can have assertions
+            if kind == "jump" and not is_allowed(stack):
                 raise exc.UserError(exc.UserErrorType.DYNAMIC_CONTROL_FLOW, exc.BRANCH + describe_stack(stack))
             if wrong is not None:
                 raise exc.TorchRuntimeError(f"Failed running call_function {op}:\n{wrong}" + describe_stack(stack))
@@ -205,7 +209,7 @@ class Frame(_C.CompileCache):
         how = bytearray(len(slots))
         must: list[tuple[int, int, int]] = []
         sizes: dict[int, list[int]] = {}
-        for i, (kind, _value, of, _index, _sized) in enumerate(slots):
+        for i, (kind, _value, of, _index, _origin) in enumerate(slots):
             if kind == SIZE:
                 sizes.setdefault(of, []).append(i)
         for of, at in sizes.items():
@@ -226,6 +230,8 @@ class Frame(_C.CompileCache):
     def _plan_size(self, mark: str | None, static: bool, varies: bool) -> int:
         if mark == "dynamic":
             return AS_SYMBOL
+        if mark == "unbacked":
+            return AS_FREE
         if mark == "static" or static or self.settings.dynamic is False:
             return AS_CONSTANT
         if mark == "maybe" or (varies and config.automatic_dynamic_shapes):
@@ -245,7 +251,7 @@ class Frame(_C.CompileCache):
             if known:
                 if changed and (everything or config.automatic_dynamic_shapes):
                     how[i] = AS_SHARED
-            elif everything and (slots[i][4] or value in sources.numbers):
+            elif slots[i][4] == OF_ELEMENTS or (everything and (slots[i][4] or value in sources.numbers)):
                 how[i] = AS_SHARED
             elif slots[i][4] and value >= 2:
                 how[i] = AS_KNOWN

@@ -50,7 +50,7 @@ class Sources:
 _MARKS = (
     ("static", "_dynamo_static_indices"),
     ("dynamic", "_dynamo_dynamic_indices"),
-    ("dynamic", "_dynamo_unbacked_indices"),
+    ("unbacked", "_dynamo_unbacked_indices"),
     ("maybe", "_dynamo_weak_dynamic_indices"),
 )
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import dis
 import functools
 import linecache
 import os
@@ -12,7 +13,7 @@ import traceback
 import types
 from collections.abc import Iterator
 
-__all__ = ["allow", "cuts_well", "describe_stack", "is_allowed", "user_stack"]
+__all__ = ["allow", "branch_kind", "cuts_well", "describe_stack", "is_allowed", "user_stack"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep  # Python's own files
@@ -49,6 +50,21 @@ def allow(fn: object) -> None:
 def is_allowed(stack: traceback.StackSummary) -> bool:
     """Is one of the functions declared as one step of a graph?"""
     return any((frame.filename, frame.name) in _allowed for frame in stack)
+
+
+def branch_kind() -> str | None:
+    """What the truth of a tensor decides in the user's code: "jump", "assert", or None: a value."""
+    frame = next(_user_frames(), None)
+    return None if frame is None else _branch_at(frame.f_code, frame.f_lasti)
+
+
+@functools.lru_cache(maxsize=256)
+def _branch_at(code: types.CodeType, offset: int) -> str | None:
+    steps = [i for i in dis.get_instructions(code) if i.offset >= offset and i.opname != "CACHE"][:3]
+    names = [i.opname for i in steps if i.opname != "TO_BOOL"]
+    if not names or "JUMP" not in names[0]:
+        return None
+    return "assert" if names[1:2] == ["LOAD_ASSERTION_ERROR"] else "jump"
 
 
 def cuts_well() -> bool:

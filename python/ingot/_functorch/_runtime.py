@@ -153,6 +153,7 @@ class _Differentiable:
         written = [meta.input_info[i].requires_grad for i in meta.mutated_inp_runtime_indices]
         graded = [o.has_tangent for o in meta.output_info] + [True] * meta.num_intermediate_bases
         self.graded = written + graded  # per output of the forward graph: has it a tangent
+        self.written = meta.mutated_inp_runtime_indices
         self.contiguous = traced.tangents
 
     def __call__(self, args: list) -> list:
@@ -161,7 +162,7 @@ class _Differentiable:
         with ingot.no_grad():
             outs = self.forward(list(args))
         own = outs[: self.count]
-        keep = outs[self.count : self.count + self.saved]
+        keep = self._kept(args, outs[self.count : self.count + self.saved])
         numbers = outs[self.count + self.saved :]
         slots = [i for i, o in enumerate(own) if isinstance(o, Tensor)]
         own = _without_bases(own)
@@ -179,6 +180,13 @@ class _Differentiable:
         for i, tensor in zip(slots, made):
             own[i] = tensor
         return own
+
+    def _kept(self, args: list, saved: list) -> list:
+        """What the backward graph reads as it is now: the memory of inputs that are written afterwards is copied."""
+        keys = {_C.storage_key(args[i]) for i in self.written}
+        if not keys:
+            return saved
+        return [t.clone() if isinstance(t, Tensor) and _C.storage_key(t) in keys else t for t in saved]
 
     def _run_backward(self, node: Any, grads: tuple, slots: list, numbers: list, positions: list) -> tuple:
         tangents = [g for g, i in zip(grads, slots) if self.graded[i]]
@@ -231,17 +239,16 @@ def _groups(args: Sequence[Any]) -> list[list[int]]:
     return [group for group in found.values() if len(group) > 1]
 
 
-def _base_of(members: list[Tensor]) -> Tensor:
-    """The tensor that all are views of: their base, or all of the memory."""
-    bases = [m._base for m in members if m._base is not None]
-    if bases:
-        return bases[0]
-    whole = [m for m in members if m._base is None and m.requires_grad]
-    if whole:
-        return whole[0]
+def _base_of(members: list[Tensor]) -> Tensor | None:
+    """What all are views of: all of the memory, or their base if they have a history. None: they have several."""
     first = members[0]
-    count = first.untyped_storage().nbytes() // first.element_size()
-    return first.detach().as_strided((count,), (1,), 0)
+    if not any(m.requires_grad for m in members):
+        count = first.untyped_storage().nbytes() // first.element_size()
+        return first.detach().as_strided((count,), (1,), 0)
+    base = first if first._base is None else first._base
+    same = all((m if m._base is None else m._base) is base for m in members)
+    whole = base.numel() * base.element_size() == base.untyped_storage().nbytes()
+    return base if same and whole and base.is_contiguous() else None
 
 
 class _SharedInputs:
@@ -257,9 +264,10 @@ class _SharedInputs:
             for i in group
         }
 
-    def merge(self, args: Sequence[Any]) -> list:
+    def merge(self, args: Sequence[Any]) -> list | None:
+        """The arguments of the graph; None: one for all of a group would have another history."""
         bases = [_base_of([args[i] for i in group]) for group in self.groups]
-        return bases + [args[i] for i in self.rest]
+        return None if any(b is None for b in bases) else bases + [args[i] for i in self.rest]
 
     def wrap(self, fn: Callable) -> Callable:
         def merged(*args: Any) -> Any:
@@ -290,12 +298,19 @@ def compile_flat(
 ) -> Callable:
     """fn, from flat arguments to a flat tuple, compiled: a function of the list of arguments that returns a list."""
     traced = trace(fn, args, decompositions=decompositions, dynamic=dynamic, fakes=fakes)
+    if traced is None:  # a gradient needs what was overwritten: a backward says so, if there is one
+        return lambda given: list(fn(*given))
     written = set(traced.meta.mutated_inp_runtime_indices)
     overlapping = [g for g in _groups(args) if written.intersection(g)]
     shared = None
     if overlapping:
         shared = _SharedInputs(args, overlapping)
-        traced = trace(shared.wrap(fn), shared.merge(args), decompositions=decompositions, dynamic=dynamic)
+        merged = shared.merge(args)
+        if merged is None:  # only a run as it is knows what a write does to each history
+            return lambda given: list(fn(*given))
+        traced = trace(shared.wrap(fn), merged, decompositions=decompositions, dynamic=dynamic)
+        if traced is None:
+            return lambda given: list(fn(*given))
     if traced.joint:
         run = _differentiable(traced, fw_compiler, bw_compiler or fw_compiler, partition_fn)
     else:
@@ -309,6 +324,8 @@ def compile_flat(
 
     def compiled(given: Sequence[Any]) -> list:
         inputs = list(given) if shared is None else shared.merge(given)
+        if inputs is None:
+            return list(fn(*given))
         if not traced.joint:
             return finish(inputs, run(inputs))
         with ingot.enable_grad():  # parts without gradients are inside the graphs

@@ -136,12 +136,15 @@ def trace(
     decompositions: dict[Any, Callable] | None = None,
     dynamic: bool = False,
     fakes: Sequence[Any] | None = None,
-) -> Traced:
-    """fn(*args), a function from flat arguments to a flat tuple, as one functional graph."""
+) -> Traced | None:
+    """fn(*args), a function from flat arguments to a flat tuple, as one functional graph; None: autograd refuses it."""
     graph = capture(fn, args, dynamic, fakes)
     enabled = ingot.is_grad_enabled() or any(n.target is _C._set_grad_enabled and n.args[0] for n in graph.nodes)
     wanted = enabled and any(isinstance(a, Tensor) and a.requires_grad for a in args)
-    graph, joint, inputs, outputs, bases, tangents = _C.aot_trace(graph, wanted)
+    found = _C.aot_trace(graph, wanted)
+    if found is None:
+        return None
+    graph, joint, inputs, outputs, bases, tangents = found
     if decompositions:
         graph = _C.decompose_graph(graph, decompositions)
     infos = [

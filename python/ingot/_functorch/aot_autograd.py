@@ -138,6 +138,8 @@ def aot_export_joint_simple(
 
     with ingot.set_grad_enabled(trace_joint):
         traced = trace(function, flat, decompositions=decompositions)
+    if traced is None:
+        raise RuntimeError("aot_export_joint_simple: the function overwrites what its gradient needs.")
     written = traced.meta.num_mutated_inp_runtime_indices
     if written:
         raise RuntimeError(f"aot_export_joint_simple does not support input mutations. Found {written} of them.")

@@ -9,6 +9,7 @@ from typing import Any
 
 from ingot import _C
 from ingot._C import SymBool, Tensor
+from ingot._dynamo import exc
 from ingot._higher_order_ops._calls import Flat, unflatten
 from ingot._ops import HigherOrderOperator
 from ingot.utils import _pytree as pytree
@@ -53,9 +54,23 @@ def _call(pred: Any, true_fn: Callable, false_fn: Callable, operands: Any, *keys
     return unflatten(_C.hop_cond(pred, yes, no, leaves, *keys), yes, no)
 
 
+def _choose(pred: Any, true_fn: Callable, false_fn: Callable, operands: Any) -> Any:
+    """Under torch.compile: the predicate is read, and the function that it chooses is recorded."""
+    chosen = _C.compile_aside(bool, (pred,), {}, True) if isinstance(pred, Tensor) else bool(pred)
+    out = (true_fn if chosen else false_fn)(*operands)
+    if not all(isinstance(leaf, Tensor) for leaf in pytree.tree_leaves(out)):
+        raise exc.UncapturedHigherOrderOpError(
+            "Cond doesn't work unless it is captured completely with torch.compile. Expected branches to return a "
+            "possibly nested list/tuple/dict of tensors but got unsupported type."
+        )
+    return out
+
+
 def cond(pred: Any, true_fn: Callable, false_fn: Callable, operands: Any = ()) -> Any:
     """true_fn(*operands) if pred else false_fn(*operands)."""
     _validate(pred, true_fn, false_fn, operands)
+    if _C.compile_is_recording():
+        return _choose(pred, true_fn, false_fn, operands)
     return _call(pred, true_fn, false_fn, operands, *_keys(pytree.tree_leaves(operands), 2))
 
 

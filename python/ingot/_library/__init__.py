@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of torch.library under the names of PyTorch's files."""
+"""The parts of torch.library: schemas from annotations, custom operators, gradients, what is registered."""

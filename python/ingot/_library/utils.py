@@ -1,47 +1,82 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names and schemas of operators."""
+"""Names, schemas and places of operators."""
+
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterator
 from typing import Any
 
+import ingot
 from ingot import _C
-from ingot.library import _overload, _parse_namespace
 
 __all__ = [
-    "fill_defaults", "has_kwarg_only_args", "has_kwarg_only_tensors", "is_builtin", "is_functional_schema",
-    "is_tensor_like_type", "is_tensorlist_like_type", "lookup_op", "parse_namespace", "zip_schema",
-]  # fmt: skip
+    "get_source",
+    "has_kwarg_only_args",
+    "is_builtin",
+    "is_functional_schema",
+    "is_tensorlist_like_type",
+    "lookup_op",
+    "mutates_and_returns_first_arg",
+    "parse_namespace",
+    "zip_schema",
+]
 
-parse_namespace = _parse_namespace
+_BUILTIN = frozenset({"aten", "prim", "prims"})
+
+
+def get_source(stacklevel: int) -> str:
+    """The "file:line" that many calls up."""
+    frame = sys._getframe(stacklevel + 1)
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def parse_namespace(qualname: str) -> tuple[str, str]:
+    """("ns", "name") of "ns::name"; ValueError: it does not have that form."""
+    parts = qualname.split("::")
+    if len(parts) != 2:
+        raise ValueError(
+            f'Expected `qualname` to be of the form "namespace::name", but got {qualname}. The qualname passed to the '
+            "torch.library APIs must consist of a namespace and a name, e.g. aten::sin"
+        )
+    return parts[0], parts[1]
 
 
 def lookup_op(qualname: str) -> Any:
-    """The operator of a name."""
-    return _overload(qualname)
+    """The OpOverload called "ns::name" or "ns::name.overload"; AttributeError: it is not defined."""
+    namespace, rest = parse_namespace(qualname)
+    name, _, overload = rest.partition(".")
+    packet = getattr(getattr(ingot.ops, namespace), name)
+    return getattr(packet, overload or "default")
 
 
 def is_builtin(op: Any) -> bool:
-    return op.namespace in {"aten", "prim", "prims"}
+    return op.namespace in _BUILTIN
+
+
+def _writes(argument: Any) -> bool:
+    return argument.alias_info is not None and argument.alias_info.is_write
+
+
+def is_mutable_schema(schema: Any) -> bool:
+    """Whether an argument is written."""
+    return any(map(_writes, schema.arguments))
 
 
 def is_functional_schema(schema: Any) -> bool:
-    """Whether an operator neither writes to its arguments nor returns one of them."""
-    schema = _C.parse_schema(schema) if isinstance(schema, str) else schema
-    if schema.is_mutable:
+    """Whether an operator writes nothing, returns something and returns no views."""
+    if is_mutable_schema(schema) or not schema.returns:
         return False
-    returns = schema.returns
-    return bool(returns) and all(r.alias_info is None for r in returns)
+    return all(r.alias_info is None for r in schema.returns)
 
 
-def is_tensor_like_type(typ: Any) -> bool:
-    return str(typ) in ("Tensor", "Optional[Tensor]")
-
-
-def is_tensorlist_like_type(typ: Any) -> bool:
-    return str(typ) in (
-        "List[Tensor]", "List[Optional[Tensor]]", "Optional[List[Tensor]]", "Optional[List[Optional[Tensor]]]"
-    )  # fmt: skip
+def mutates_and_returns_first_arg(op: Any) -> bool:
+    """Whether an operator is like add_: it writes its first argument, nothing else, and returns it."""
+    arguments, returns = op._schema.arguments, op._schema.returns
+    if len(returns) != 1 or not arguments or not _writes(arguments[0]) or any(map(_writes, arguments[1:])):
+        return False
+    alias = returns[0].alias_info
+    return alias is not None and alias.is_write and alias.after_set == arguments[0].alias_info.after_set
 
 
 def has_kwarg_only_args(schema: Any) -> bool:
@@ -49,26 +84,32 @@ def has_kwarg_only_args(schema: Any) -> bool:
 
 
 def has_kwarg_only_tensors(schema: Any) -> bool:
-    named = [a.type for a in schema.arguments if a.kwarg_only]
-    return any(is_tensor_like_type(t) or is_tensorlist_like_type(t) for t in named)
+    return any(a.kwarg_only and "Tensor" in str(a.type) for a in schema.arguments)
 
 
 def fill_defaults(schema: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
-    """The arguments of a call with the defaults of those that were not given."""
-    places, names = list(args), {}
-    for i, info in enumerate(schema.arguments):
-        if info.kwarg_only:
-            names[info.name] = kwargs.get(info.name, info.default_value)
-        elif i >= len(args):
-            places.append(kwargs.get(info.name, info.default_value))
-    return tuple(places), names
+    """All arguments of a call: what was given, and defaults for the rest."""
+    positional = [a for a in schema.arguments if not a.kwarg_only]
+    whole = (*args, *(kwargs.get(a.name, a.default_value) for a in positional[len(args) :]))
+    named = {a.name: kwargs.get(a.name, a.default_value) for a in schema.arguments if a.kwarg_only}
+    return whole, named
 
 
-def zip_schema(schema: Any, args: tuple, kwargs: dict[str, Any]) -> Iterable[tuple[Any, Any]]:
-    """Arguments of a schema with the values given for them."""
-    for i, info in enumerate(schema.arguments):
-        if info.kwarg_only or i >= len(args):
-            if info.name in kwargs:
-                yield info, kwargs[info.name]
-        else:
-            yield info, args[i]
+def zip_schema(schema: Any, args: tuple, kwargs: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
+    """Each argument that a call gives, with its value."""
+    for i, argument in enumerate(schema.arguments):
+        if argument.name in kwargs:
+            yield argument, kwargs[argument.name]
+        elif not argument.kwarg_only and i < len(args):
+            yield argument, args[i]
+
+
+def is_tensorlist_like_type(typ: Any) -> bool:
+    """Whether a type of a schema is Tensor[], Tensor?[] or one of these or None."""
+    return str(typ) in {f"{opening}{inner}{closing}"
+                        for inner in ("List[Tensor]", "List[Optional[Tensor]]")
+                        for opening, closing in (("", ""), ("Optional[", "]"))}  # fmt: skip
+
+
+def is_op(value: Any) -> bool:
+    return isinstance(value, _C.OpOverload)

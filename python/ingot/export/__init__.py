@@ -39,6 +39,7 @@ def export(
     the inputs are, per tensor {dimension: Dim} or a tuple with one entry per dimension. Exports are strict and
     functional, unless `ingot.set_compat` chose a later release.
     """
+    _trace.refuse_scripts(mod)
     defaults = level()
     strict = defaults.strict if strict is None else strict
     if not defaults.functional:
@@ -62,6 +63,7 @@ def export_for_training(
     preserve_module_call_signature: tuple[str, ...] = (),
 ) -> ExportedProgram:
     """As export, but in-place operators are kept: a program that can be trained."""
+    _trace.refuse_scripts(mod)
     return _trace._export_for_training(
         mod, args, kwargs, dynamic_shapes, strict=strict,
         preserve_module_call_signature=preserve_module_call_signature,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from typing import Any
 
 from ingot import fx, nn
@@ -28,8 +29,29 @@ DEFAULT_EXPORT_DYNAMO_CONFIG = ExportDynamoConfig()
 def _run(
     mod: nn.Module, args: tuple, kwargs: dict[str, Any] | None, dynamic_shapes: Any, strict: bool, **flags: Any
 ) -> Any:
+    for path in flags.get("preserve", ()):
+        _check_path(mod, path, strict)
     options = Options(strict=strict, allow_rnn=not strict or DEFAULT_EXPORT_DYNAMO_CONFIG.allow_rnn, **flags)
     return capture(mod, args, kwargs, dynamic_shapes, options)
+
+
+def _check_path(mod: nn.Module, path: str, strict: bool) -> None:
+    """RuntimeError: the module has no such sub-module; other captures than strict ones wrap it as _export_root."""
+    try:
+        mod.get_submodule(path)
+    except AttributeError:
+        root = "" if strict else "_export_root."
+        raise RuntimeError(f"Couldn't find submodule at path {root}{path}") from None
+
+
+def refuse_scripts(mod: Any) -> None:
+    """ValueError: the module is compiled already."""
+    scripts = sys.modules.get("ingot.jit._script")  # without it there is no such module
+    if scripts is not None and isinstance(mod, scripts.ScriptModule):
+        raise ValueError(
+            "Exporting a ScriptModule is not supported. Maybe try converting your ScriptModule to an ExportedProgram "
+            "using `TS2EPConverter(mod, args, kwargs).convert()` instead."
+        )
 
 
 def capture_module(mod: nn.Module, args: tuple, kwargs: dict[str, Any] | None, dynamic_shapes: Any) -> Any:

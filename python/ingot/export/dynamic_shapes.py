@@ -16,6 +16,7 @@ from typing import Any
 
 from ingot import _C, nn
 from ingot._C import Tensor
+from ingot._compat import level
 from ingot._dynamo.exc import UserError, UserErrorType
 from ingot.utils import _pytree as pytree
 
@@ -232,7 +233,9 @@ class ShapesCollection:
             raise AssertionError(f"Cannot assign shape to non-tensor type {type(t)}")
         known = self._shapes.get(id(t))
         if known is not None and known[1] != shape:
-            raise AssertionError(f"Shapes assigned to input is a mismatch: {known[1]} and {shape}")
+            raise AssertionError(
+                f"Shapes assigned to tensor do not match: expected {known[1]}, got {shape}"
+            )
         self._shapes[id(t)] = t, shape  # the tensor is kept: its id stays its own
 
     def __getitem__(self, t: Tensor) -> Any:
@@ -364,7 +367,9 @@ def _readable(dim: Dim) -> str:
     return f"Dim({', '.join([repr(dim.__name__), *bounds])})"
 
 
-_WANTED = "an int, a Dim, Dim.AUTO, Dim.STATIC, or Dim.DYNAMIC"
+def _wanted() -> str:
+    """The entries of shapes that errors name."""
+    return f"an int, a Dim, Dim.AUTO, {'Dim.STATIC, or Dim.DYNAMIC' if level().mixed_dims else 'or Dim.STATIC'}"
 
 
 class _Reader:
@@ -373,17 +378,35 @@ class _Reader:
     def __init__(self, lenient: bool) -> None:
         self.lenient = lenient
         self._seen: dict[str, Dim] = {}
+        self._automatic = False
+
+    def check_mixture(self) -> None:
+        """UserError: some sizes are as the program allows, others are declared, which 2.5 does not take."""
+        if not (self._automatic and self._seen) or level().mixed_dims:
+            return
+        raise UserError(
+            UserErrorType.INVALID_INPUT,
+            "Specifying both `Dim.AUTO` and `Dim` or `DerivedDim` in `dynamic_shapes` is not well supported at the "
+            "moment, and can easily lead to constraint violation errors or obscure errors in torch.export. "
+            "Dim/DerivedDims expect all equal or related dimensions to be specified, and does not yet compose well "
+            "with `Dim.AUTO`. We suggest using `Dim.AUTO` mixed with `None` for auto-dynamic + static shapes, plus "
+            "torch._check(dim >= min), torch._check(dim <= max) calls in your program to specify min/max ranges, or "
+            "`Dim`/`DerivedDim` mixed with `None` if you want to assert on the exact specification of your program's "
+            "dynamic shapes behavior.",
+            case_name="dynamic_shapes_validation",
+        )
 
     def _entry(self, dim: Any, which: str, shape: Any, at: str) -> Any:
         if dim is None or type(dim) is int:
             return dim
         if isinstance(dim, _Hint):
+            self._automatic |= dim is Dim.AUTO
             return dim.entry
         if not isinstance(dim, Dim):
             raise UserError(
                 UserErrorType.INVALID_INPUT,
                 f"Unexpected dimension {which} in input tensor shape {_shown(shape)} specified at `{at}` (expected "
-                f"None, {_WANTED}, but got {dim} instead)",
+                f"None, {_wanted()}, but got {dim} instead)",
                 case_name="dynamic_shapes_validation",
             )
         root = dim.root
@@ -456,7 +479,7 @@ class _Reader:
             raise UserError(
                 UserErrorType.INVALID_INPUT,
                 f"Unexpected input tensor shape {_shown(shape)} specified at `{at}` (expected either a list/tuple of "
-                f"dimensions, or a dict mapping indices to dimensions, where each dimension is {_WANTED})",
+                f"dimensions, or a dict mapping indices to dimensions, where each dimension is {_wanted()})",
                 case_name="dynamic_shapes_validation",
             )
         return tuple(entries) if any(e is not None for e in entries) else None
@@ -512,7 +535,9 @@ def read_shapes(
         for i, (name, value) in enumerate(combined.items())
         for leaf in _leaves((i if positional else name,), value, by_name[name])
     ]  # all of them first: a wrong structure is the error that counts
-    return {(name, *path[1:]): reader.shape(path, leaf, shape) for name, path, leaf, shape in leaves}
+    found = {(name, *path[1:]): reader.shape(path, leaf, shape) for name, path, leaf, shape in leaves}
+    reader.check_mixture()
+    return found
 
 
 def shapes_of_constraints(constraints: list[Constraint], leaves: list[Any]) -> list[tuple | None]:
@@ -556,7 +581,10 @@ def refine_dynamic_shapes_from_suggested_fixes(msg: str, dynamic_shapes: Any) ->
     """dynamic_shapes with the "Suggested fixes:" of a constraint violation applied."""
     fixes = _C.dim_fixes(msg)
     if not fixes:
-        raise ValueError("the message has no suggested fixes")
+        raise UserError(
+            UserErrorType.INVALID_INPUT,
+            "Suggested fixes not found in error message given to refine_dynamic_shapes_from_suggested_fixes()",
+        )
     return apply_fixes(fixes, dynamic_shapes)
 
 

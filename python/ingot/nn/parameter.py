@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 import ingot
+from ingot import _C
 from ingot._C import Tensor, _disabled_torch_function_impl
 
 
@@ -26,7 +27,10 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             data = ingot.empty(0)
         kind = type(data)
         if kind is Tensor or issubclass(kind, Parameter):
-            return Tensor._make_subclass(cls, data.detach(), requires_grad)
+            plain = data.detach()
+            if _C.compile_is_recording():  # a leaf is there before what is computed from it
+                return _C.compile_aside(Tensor._make_subclass, (cls, plain, requires_grad), {}, True)
+            return Tensor._make_subclass(cls, plain, requires_grad)
         own = data.detach().requires_grad_(requires_grad)
         if type(own) is not kind:
             raise RuntimeError(

@@ -302,19 +302,19 @@ def _is_data_dependent(error: BaseException | None) -> bool:
     return False
 
 
-def _capture_once(model: nn.Module, args: tuple, shapes: Any, choices: bool) -> ExportedProgram:
+def _capture_once(model: nn.Module, args: tuple, shapes: Any, choices: bool, drafts: bool) -> ExportedProgram:
     """A trace decides by the data of the examples what depends on data. choices: a script does not decide by the
-    examples what depends on dynamic sizes."""
+    examples what depends on dynamic sizes. drafts: the examples decide what a capture cannot."""
     if choices:
         hook = model.register_forward_pre_hook(lambda *_: ingot._C.record_choices())
         try:
-            return _captured(model, args, shapes, True)
+            return _captured(model, args, shapes, True, drafts)
         finally:
             hook.remove()
-    return _captured(model, args, shapes, False)
+    return _captured(model, args, shapes, False, drafts)
 
 
-def _captured(model: nn.Module, args: tuple, shapes: Any, choices: bool) -> ExportedProgram:
+def _captured(model: nn.Module, args: tuple, shapes: Any, choices: bool, drafts: bool) -> ExportedProgram:
     shapes = _by_parameters(model, shapes)
     # Composite operators stay as they are called, as in a trace; in training the statistics of layers are written.
     level = "inference" if GLOBALS.export_training else "training"
@@ -325,6 +325,8 @@ def _captured(model: nn.Module, args: tuple, shapes: Any, choices: bool) -> Expo
         # Decisions by data, results whose sizes depend on data, operators without a rule for sizes: all of them are
         # known when the model also runs on the examples themselves.
         if not (_is_data_dependent(error) or isinstance(error, NotImplementedError)):
+            raise
+        if not drafts:
             raise
         try:
             found = ingot_export.draft_export(model, args, {}, dynamic_shapes=shapes)
@@ -354,7 +356,9 @@ def capture(model: nn.Module, args: tuple, axes: _Axes, scripts: bool) -> Export
     first: Exception | None = None
     for given, shapes, choices in attempts:
         try:
-            found = _capture_once(model, given, shapes, choices)
+            # A script repeats what depends on dynamic sizes: with those of the examples it may never end.
+            drafts = not scripts or shapes is None
+            found = _capture_once(model, given, shapes, choices, drafts)
         except Exception as error:
             first = first or error
             continue

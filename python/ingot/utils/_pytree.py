@@ -22,12 +22,38 @@ from typing import Any, NamedTuple
 from ingot._C import Size
 
 __all__ = [
-    "Context", "DumpableContext", "FlattenFunc", "FromDumpableContextFn", "LeafSpec", "PyTree", "ToDumpableContextFn",
-    "TreeSpec", "UnflattenFunc", "key_get", "keystr", "register_pytree_node", "tree_all", "tree_all_only", "tree_any",
-    "tree_any_only", "tree_flatten", "tree_flatten_with_path", "tree_iter", "tree_leaves", "tree_leaves_with_path",
-    "tree_map", "tree_map_", "tree_map_only", "tree_map_only_", "tree_map_with_path", "tree_structure",
-    "tree_unflatten", "treespec_dumps", "treespec_loads", "treespec_pprint",
-]  # fmt: skip
+    "PyTree",
+    "Context",
+    "FlattenFunc",
+    "UnflattenFunc",
+    "DumpableContext",
+    "ToDumpableContextFn",
+    "FromDumpableContextFn",
+    "TreeSpec",
+    "LeafSpec",
+    "keystr",
+    "key_get",
+    "register_pytree_node",
+    "tree_flatten",
+    "tree_flatten_with_path",
+    "tree_unflatten",
+    "tree_iter",
+    "tree_leaves",
+    "tree_leaves_with_path",
+    "tree_structure",
+    "tree_map",
+    "tree_map_with_path",
+    "tree_map_",
+    "tree_map_only",
+    "tree_map_only_",
+    "tree_all",
+    "tree_any",
+    "tree_all_only",
+    "tree_any_only",
+    "treespec_dumps",
+    "treespec_loads",
+    "treespec_pprint",
+]
 
 PyTree = Any
 Context = Any
@@ -132,7 +158,9 @@ def _private_register_pytree_node(
     flatten_with_keys_fn: Callable | None = None,
 ) -> None:
     if cls in SUPPORTED_NODES:
-        return
+        warnings.warn(
+            f"{cls} is already registered as pytree node. Overwriting the previous registration.", stacklevel=3
+        )
     if (to_dumpable_context is None) != (from_dumpable_context is None):
         raise ValueError(f"Both to_dumpable_context and from_dumpable_context for {cls} must be None or registered.")
     name = NO_SERIALIZED_TYPE_NAME_FOUND if serialized_type_name is None else serialized_type_name
@@ -168,7 +196,7 @@ def register_pytree_node(
 def _register_pytree_node(
     cls: type, flatten_fn: FlattenFunc, unflatten_fn: UnflattenFunc, *unused: Any, **options: Any
 ) -> None:
-    """The older form: two string functions that are not used, and no error for a second registration."""
+    """The older form: two string functions that are not used; a second registration replaces the first."""
     warnings.warn(
         "`torch.utils._pytree._register_pytree_node` is deprecated. Please use "
         "`torch.utils._pytree.register_pytree_node` instead.",
@@ -297,8 +325,9 @@ def register_dataclass_as_pytree_node(
 
 
 def is_namedtuple_class(cls: type) -> bool:
-    """A class made by collections.namedtuple or typing.NamedTuple, or derived from one."""
-    if not (isinstance(cls, type) and issubclass(cls, tuple)):
+    """A class made by collections.namedtuple or typing.NamedTuple. A class derived from one is not: it may hold more
+    than its fields, so an instance of it is a leaf until the class is registered."""
+    if not (isinstance(cls, type) and cls.__bases__ == (tuple,)):
         return False
     fields = getattr(cls, "_fields", None)
     return isinstance(fields, tuple) and all(type(f) is str for f in fields) and callable(getattr(cls, "_make", None))
@@ -595,15 +624,10 @@ class TreeSpec:
             context = repr(context)
         return hash((self.type, context, tuple(self._children)))
 
-    def __repr__(self) -> str:
-        return self._text(0)
-
-    def _text(self, indent: int) -> str:
-        if self.type is None:
-            return "*"
+    def __repr__(self, indent: int = 0) -> str:
         name = getattr(self.type, "__name__", str(self.type))
         separator = ",\n" + " " * (indent + 2)
-        children = separator.join(c._text(indent + 2) for c in self._children)
+        children = separator.join(c.__repr__(indent + 2) for c in self._children)
         return f"TreeSpec({name}, {self.context}, [{children}])"
 
     def __getstate__(self) -> tuple:
@@ -673,6 +697,9 @@ class LeafSpec(TreeSpec):
 
     def __init__(self) -> None:
         super().__init__(None, None, [])
+
+    def __repr__(self, indent: int = 0) -> str:
+        return "*"
 
     def __reduce__(self) -> tuple:
         return LeafSpec, ()

@@ -9,7 +9,8 @@ static void as_strided_scatter_shape(ig_ctx *c, const ig_op *op, const ig_value 
                                      ig_meta *out) {
   const ig_tensor *src = args[1].tensor;
   bool same = (size_t)src->ndim == args[2].ints.n && args[3].ints.n == args[2].ints.n;
-  ig_int last = args[4].kind == IG_KIND_INT ? args[4].i : args[0].tensor->offset;
+  ig_int last = ig_int_sub(c, args[4].kind == IG_KIND_INT ? args[4].i : args[0].tensor->offset,
+                           args[0].tensor->offset);
   for (int d = 0; d < src->ndim && same; d++) {
     same = ig_int_eq(c, ig_sizes(src)[d], args[2].ints.at[d]);
     ig_int reach = ig_int_sub(c, args[2].ints.at[d], ig_const(1));
@@ -26,22 +27,42 @@ static void as_strided_scatter_shape(ig_ctx *c, const ig_op *op, const ig_value 
     return;
   }
   (void)op;
-  for (int d = 0; d < args[0].tensor->ndim; d++)
-    ig_meta_push_dim(c, out, ig_sizes(args[0].tensor)[d]);
+  // The strides of the result are those of self: the given ones mean the same elements in both.
+  const ig_tensor *self = args[0].tensor;
+  for (int d = 0; d < self->ndim; d++) ig_meta_push_dim(c, out, ig_sizes(self)[d]);
+  if (!ig_tensor_is_dense_permuted(self)) return;
+  for (int d = 0; d < self->ndim; d++) out->stride[d] = ig_strides(self)[d];
+  out->strided = true;
+}
+
+// The offset counts from the start of self's memory, the result has its own.
+static ig_value offset_in_result(ig_ctx *c, const ig_value *args) {
+  if (args[4].kind != IG_KIND_INT) return ig_of_i64(0);
+  return ig_of_int(ig_int_sub(c, args[4].i, args[0].tensor->offset));
 }
 static void as_strided_scatter_kernel(ig_ctx *c, const ig_op *op, const ig_value *args,
                                       ig_value *outs) {
   (void)op;
   ig_scope s = ig_scope_open(c);
   ig_tensor_copy(outs[0].tensor, args[0].tensor);
-  ig_tensor *view =
-      ig_as_strided_with(c, ig_tensor_alias(c, outs[0].tensor), args[2], args[3], args[4]);
+  ig_tensor *alias = ig_tensor_alias(c, outs[0].tensor);
+  ig_value offset = offset_in_result(c, args);
+  ig_tensor *view = ig_as_strided_with(c, alias, args[2], args[3], offset);
   if (view) ig_tensor_copy(view, args[1].tensor);
   ig_scope_close(c, s);
 }
+// The gradient with the strides of self.
+static ig_tensor *laid_out_like(ig_ctx *c, ig_tensor *grad, const ig_tensor *self) {
+  if (ig_tensor_is_contiguous(c, self) || !ig_tensor_is_dense_permuted(self))
+    return ig_contiguous(c, grad);
+  ig_value size = ig_of_ints(ig_sizes(self), (size_t)self->ndim);
+  ig_value stride = ig_of_ints(ig_strides(self), (size_t)self->ndim);
+  ig_tensor *memory = ig_new_empty_strided(c, grad, size, stride);
+  return ig_copy(c, memory, grad);
+}
 static void as_strided_scatter_vjp(ig_ctx *c, const ig_vjp *v) {
   const ig_value *a = v->args;
-  ig_tensor *g = ig_contiguous(c, v->grad);
+  ig_tensor *g = laid_out_like(c, v->grad, a[0].tensor);
   if (IG_WANTED(v, 0)) {
     ig_tensor *zeros = ig_zeros_of(c, a[1].tensor);
     IG_GRAD(v, 0) = ig_as_strided_scatter_with(c, g, zeros, a[2], a[3], a[4]);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Square matrices: inverse, determinants, Cholesky and LU factors, triangular systems. Simple
-// implementations: batches of matrices in complex double precision, Gaussian elimination with
-// partial pivoting.
+// Square matrices: inverse, determinants, Cholesky factors, triangular systems.
+#include "base/budget.h"
+#include "kernels/linalg/lu.h"
 #include "op/refuse.h"
 #include "ops/linalg/system.h"
+#include "tensor/copy.h"
 
 // ---- inverse ----
 
@@ -27,22 +28,27 @@ static void inv_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
   (void)op;
   const ig_tensor *a = args[0].tensor;
   int64_t n = ig_matrix_order(a);
-  int64_t count = ig_matrix_count(a);
+  int64_t count = n ? ig_matrix_count(a) : 0;
+  size_t size = ig_dtype_size(a->dtype);
+  const ig_matrix_fns *fns = ig_matrix_fns_of(a->dtype);
   ig_scope scope = ig_scope_open(c);
-  ig_cd *m = ig_dense_read(c, a, IG_C128);
-  ig_cd *x = ig_dense_room(c, (size_t)(count * n * n), IG_C128);
-  int32_t *info = ig_dense_room(c, (size_t)count, IG_I32);
-  int64_t *swaps = ig_dense_room(c, (size_t)n, IG_I64);
-  for (int64_t b = 0; m && x && info && swaps && b < count; b++) {
-    ig_system s = {n, n, m + b * n * n, swaps, 1, false};
-    ig_eliminate(&s);
-    for (int64_t i = 0; i < n; i++) x[b * n * n + i * n + i] = 1;
-    info[b] = ig_first_zero(&s);
+  // As in PyTorch: a real row-major matrix is factored as its transpose.
+  bool turned = ig_tensor_is_contiguous(c, a) && !ig_dtype_is_complex(a->dtype);
+  ig_tensor *from = ig_tensor_alias(c, args[0].tensor);
+  if (turned) from = ig_transpose_int(c, from, ig_const(-2), ig_const(-1));
+  char *m = from ? ig_dense_columns(c, from) : NULL;
+  char *x = ig_tensor_data(outs[0].tensor);
+  int32_t *info = ig_tensor_data(outs[1].tensor);
+  int32_t *swaps = ig_scope_array(c, (size_t)n, sizeof *swaps);
+  void *work = ig_scope_array(c, ig_lu_work(n), size);
+  if (c->status == IG_OK && n) ig_dense_eye(outs[0].tensor);
+  if (c->status == IG_OK && !n) memset(info, 0, (size_t)ig_matrix_count(a) * sizeof *info);
+  for (int64_t b = 0; c->status == IG_OK && b < count && ig_step(c); b++) {
+    size_t at = (size_t)(b * n * n) * size;
+    info[b] = (int32_t)fns->lu(n, n, m + at, swaps, work);
     if (info[b] && args[1].b) singular(c, "linalg.inv", info[b]);
-    ig_solve(&s, false, x + b * n * n, n);
+    fns->lu_solve(n, m + at, swaps, turned, n, x + at, work);
   }
-  ig_dense_write(c, outs[0].tensor, IG_C128, x);
-  ig_dense_write(c, outs[1].tensor, IG_I32, info);
   ig_scope_close(c, scope);
 }
 static void inv_vjp(ig_ctx *c, const ig_vjp *v) {
@@ -81,27 +87,26 @@ static void det_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
   int64_t count = ig_matrix_count(a);
   bool both = op->def->variant;
   ig_scope scope = ig_scope_open(c);
-  ig_cd *m = ig_dense_read(c, a, IG_C128);
+  ig_tensor *lu = outs[1 + both].tensor;
+  int32_t *pivots = ig_tensor_data(outs[2 + both].tensor);
   ig_cd *det = ig_dense_room(c, (size_t)count, IG_C128);
   double *log_abs = ig_dense_room(c, (size_t)count, IG_F64);
-  int32_t *pivots = ig_dense_room(c, (size_t)(count * n), IG_I32);
-  int64_t *swaps = ig_dense_room(c, (size_t)n, IG_I64);
-  for (int64_t b = 0; c->status == IG_OK && b < count; b++) {
-    ig_system s = {n, n, m + b * n * n, swaps, 1, false};
-    ig_eliminate(&s);
-    det[b] = s.sign;
+  void *work = ig_scope_array(c, ig_lu_work(n), ig_dtype_size(a->dtype));
+  if (c->status == IG_OK) ig_tensor_copy(lu, a);  // lies by columns
+  for (int64_t b = 0; c->status == IG_OK && b < count && ig_step(c); b++) {
+    char *m = (char *)ig_tensor_data(lu) + (size_t)(b * n * n) * ig_dtype_size(a->dtype);
+    if (n) (void)ig_matrix_fns_of(a->dtype)->lu(n, n, m, pivots + b * n, work);
+    det[b] = 1;
     for (int64_t i = 0; i < n; i++) {
-      ig_cd d = s.a[i * n + i];
+      ig_cd d = ig_number_at(m, a->dtype, i * n + i);
       double size = cabs(d);
       log_abs[b] += log(size);
       det[b] *= both ? (size == 0 ? 0 : d / size) : d;
-      pivots[b * n + i] = (int32_t)(swaps[i] + 1);
+      if (pivots[b * n + i] != i + 1) det[b] = -det[b];
     }
   }
   ig_dense_write(c, outs[0].tensor, IG_C128, det);
   if (both) ig_dense_write(c, outs[1].tensor, IG_F64, log_abs);
-  ig_dense_write(c, outs[1 + both].tensor, IG_C128, m);
-  ig_dense_write(c, outs[2 + both].tensor, IG_I32, pivots);
   ig_scope_close(c, scope);
 }
 // g inv(A)^H for each matrix, by a solution: it lies by columns, as PyTorch's.
@@ -164,33 +169,6 @@ static ig_tensor *logdet_decompose(ig_ctx *c, const ig_value *args) {
 
 // ---- Cholesky ----
 
-static bool factor(ig_cd *a, int64_t n, int64_t *bad) {
-  for (int64_t j = 0; j < n; j++) {
-    double d = creal(a[j * n + j]);
-    for (int64_t k = 0; k < j; k++) d -= creal(a[j * n + k] * conj(a[j * n + k]));
-    if (!(d > 0)) {
-      *bad = j + 1;
-      return false;
-    }
-    a[j * n + j] = sqrt(d);
-    for (int64_t i = j + 1; i < n; i++) {
-      ig_cd v = a[i * n + j];
-      for (int64_t k = 0; k < j; k++) v -= a[i * n + k] * conj(a[j * n + k]);
-      a[i * n + j] = v / a[j * n + j];
-    }
-  }
-  return true;
-}
-static void transpose(ig_cd *a, int64_t n) {
-  for (int64_t i = 0; i < n; i++) {
-    for (int64_t j = 0; j < i; j++) {
-      ig_cd t = conj(a[i * n + j]);
-      a[i * n + j] = conj(a[j * n + i]);
-      a[j * n + i] = t;
-    }
-    a[i * n + i] = conj(a[i * n + i]);
-  }
-}
 static void cholesky_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   const ig_tensor *a = args[0].tensor;
   const char *name = op->schema.nrets == 2 ? "linalg.cholesky" : "cholesky";
@@ -201,22 +179,29 @@ static void cholesky_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
   ig_batch_sizes(c, a, 2, &out[1]);
   out[1].dtype = IG_I32;
 }
+static void clear_upper(char *l, int64_t n, size_t size) {
+  for (int64_t j = 1; j < n; j++) memset(l + (size_t)(j * n) * size, 0, (size_t)j * size);
+}
 static void cholesky_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  const ig_tensor *a = args[0].tensor;
+  ig_tensor *a = args[0].tensor;
+  ig_tensor *out = outs[0].tensor;
   int64_t n = ig_matrix_order(a);
   int64_t count = ig_matrix_count(a);
   bool upper = args[1].b;
   bool two = op->schema.nrets == 2;
   bool check = !two || args[2].b;
+  size_t size = ig_dtype_size(a->dtype);
   ig_scope scope = ig_scope_open(c);
-  ig_cd *m = ig_dense_read(c, a, IG_C128);
+  // The upper triangle is the adjoint of a lower one.
+  ig_tensor *l = upper ? ig_hermitian(c, ig_tensor_alias(c, a)) : a;
+  l = l ? ig_dense_by_columns(c, l) : NULL;
   int32_t *info = ig_dense_room(c, (size_t)count, IG_I32);
-  for (int64_t b = 0; m && info && b < count; b++) {
-    ig_cd *l = m + b * n * n;
-    int64_t bad = 0;
-    if (upper) transpose(l, n);
-    (void)factor(l, n, &bad);
+  void *work = ig_scope_array(c, ig_lu_work(n), size);
+  for (int64_t b = 0; c->status == IG_OK && b < count && ig_step(c); b++) {
+    char *m = (char *)ig_tensor_data(l) + (size_t)(b * n * n) * size;
+    int64_t bad = ig_matrix_fns_of(a->dtype)->cholesky(n, m, work);
     info[b] = (int32_t)bad;
+    clear_upper(m, n, size);
     if (bad && check) {
       ig_fail_text(c, IG_RUNTIME,
                    "linalg.cholesky: The factorization could not be completed because the input is "
@@ -224,12 +209,9 @@ static void cholesky_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig
                    "positive-definite).",
                    (long long)bad);
     }
-    for (int64_t i = 0; i < n; i++) {
-      for (int64_t j = i + 1; j < n; j++) l[i * n + j] = 0;
-    }
-    if (upper) transpose(l, n);
   }
-  ig_dense_write(c, outs[0].tensor, IG_C128, m);
+  if (upper && l) l = ig_hermitian(c, l);
+  if (l && c->status == IG_OK) (void)ig_copy_(c, ig_tensor_alias(c, out), l);
   if (two) ig_dense_write(c, outs[1].tensor, IG_I32, info);
   ig_scope_close(c, scope);
 }
@@ -321,18 +303,21 @@ static void triangular_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, 
   ig_tensor *out = outs[0].tensor;
   bool left = args[3].b;
   bool upper = left ? args[2].b : !args[2].b;
+  size_t size = ig_dtype_size(out->dtype);
   ig_scope scope = ig_scope_open(c);
-  ig_cd *a = ig_read_batch(c, args[0].tensor, out, !left);
-  ig_cd *b = ig_read_batch(c, args[1].tensor, out, !left);
+  ig_tensor *a = ig_read_batch(c, args[0].tensor, out, !left);
+  ig_tensor *b = ig_read_batch(c, args[1].tensor, out, !left);
   int64_t n = ig_matrix_order(args[0].tensor);
   int64_t count = ig_matrix_count(out);
   int64_t m = n && count ? ig_tensor_numel(out) / (n * count) : 0;
-  for (int64_t k = 0; a && b && m && k < count; k++) {
-    ig_solve_triangle(a + k * n * n, n, false, b + k * n * m, m, upper, args[4].b);
+  void *work = ig_scope_array(c, ig_lu_work(m), size);
+  for (int64_t k = 0; c->status == IG_OK && m && k < count && ig_step(c); k++) {
+    const char *t = (const char *)ig_tensor_data(a) + (size_t)(k * n * n) * size;
+    char *x = (char *)ig_tensor_data(b) + (size_t)(k * n * m) * size;
+    ig_matrix_fns_of(out->dtype)->triangle(n, t, upper, args[4].b, m, x, work);
   }
-  ig_tensor *to =
-      left ? out : ig_transpose_int(c, ig_tensor_alias(c, out), ig_const(-2), ig_const(-1));
-  if (to) ig_dense_write(c, to, IG_C128, b);
+  if (!left) b = ig_transpose_int(c, b, ig_const(-2), ig_const(-1));
+  if (b && c->status == IG_OK) ig_tensor_copy(out, b);
   ig_scope_close(c, scope);
 }
 static ig_tensor *keep_triangle(ig_ctx *c, ig_tensor *g, bool upper, bool unit) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of Householder reflections H_i = 1 - tau_i v_i v_i^H, whose vectors are stored below the
-// diagonal of a matrix (v_i has a 1 at i), and the matrix exponential. Complex double precision
-// whatever the dtype.
+// diagonal of a matrix (v_i has a 1 at i), and the matrix exponential.
+#include "base/budget.h"
+#include "kernels/linalg/qr.h"
 #include "op/refuse.h"
-#include "ops/dense.h"
-#include "ops/tile.h"
+#include "ops/linalg/system.h"
+#include "tensor/copy.h"
 
 static ig_tensor *turned(ig_ctx *c, ig_tensor *t) {
   return ig_transpose_int(c, t, ig_const(-2), ig_const(-1));
@@ -21,30 +22,6 @@ static bool check_matrix(ig_ctx *c, const ig_tensor *a, const char *name) {
   }
   return c->status == IG_OK;
 }
-static int64_t rows_of(const ig_tensor *a) {
-  return ig_sizes(a)[a->ndim - 2].value;  // concrete: real sizes
-}
-static int64_t cols_of(const ig_tensor *a) {
-  return ig_sizes(a)[a->ndim - 1].value;  // concrete: real sizes
-}
-static int64_t count_of(const ig_tensor *a) {
-  int64_t n = 1;
-  for (int d = 0; d < a->ndim - 2; d++) n *= ig_sizes(a)[d].value;  // concrete: real sizes
-  return n;
-}
-
-// x [m, p] = (1 - tau v v^H) x; v is column i of a [m, n], 1 at i, 0 above.
-static void reflect(const ig_cd *a, int64_t m, int64_t n, int64_t i, ig_cd tau, ig_cd *x,
-                    int64_t p) {
-  for (int64_t j = 0; j < p && tau != 0; j++) {
-    ig_cd part = x[i * p + j];
-    for (int64_t r = i + 1; r < m; r++) part += conj(a[r * n + i]) * x[r * p + j];
-    part *= tau;
-    x[i * p + j] -= part;
-    for (int64_t r = i + 1; r < m; r++) x[r * p + j] -= a[r * n + i] * part;
-  }
-}
-
 // ---- geqrf ----
 
 static void geqrf_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
@@ -58,46 +35,23 @@ static void geqrf_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_met
   for (int d = 0; d < a->ndim - 2; d++) ig_meta_push_dim(c, &out[1], ig_sizes(a)[d]);
   ig_meta_push_dim(c, &out[1], ig_int_is(c, m, IG_LE, n) ? m : n);
 }
-// The reflection that leaves only the first of the elements from i down; LAPACK's choice of signs.
-static ig_cd make_reflection(ig_cd *a, int64_t m, int64_t n, int64_t i) {
-  ig_cd alpha = a[i * n + i];
-  double rest = 0;
-  for (int64_t r = i + 1; r < m; r++) rest = hypot(rest, cabs(a[r * n + i]));
-  if (rest == 0 && cimag(alpha) == 0) return 0;
-  double beta = hypot(cabs(alpha), rest);
-  if (creal(alpha) >= 0) beta = -beta;
-  for (int64_t r = i + 1; r < m; r++) a[r * n + i] /= alpha - beta;
-  a[i * n + i] = beta;
-  return (beta - alpha) / beta;
-}
 static void geqrf_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   (void)op;
   const ig_tensor *t = args[0].tensor;
-  ig_scope scope = ig_scope_open(c);
-  int64_t m = rows_of(t);
-  int64_t n = cols_of(t);
+  int64_t m = ig_matrix_rows(t);
+  int64_t n = ig_matrix_order(t);
   int64_t k = m < n ? m : n;
-  int64_t count = k ? count_of(t) : 0;  // of matrices without elements there may be any number
-  ig_cd *all = ig_dense_read(c, t, IG_C128);
-  ig_cd *taus = ig_dense_room(c, (size_t)(count * k), IG_C128);
-  ig_cd *rest = ig_dense_room(c, (size_t)(m * n), IG_C128);
-  for (int64_t b = 0; c->status == IG_OK && b < count; b++) {
-    ig_cd *a = all + b * m * n;
-    for (int64_t i = 0; i < k; i++) {
-      ig_cd tau = make_reflection(a, m, n, i);
-      taus[b * k + i] = tau;
-      int64_t p = n - i - 1;
-      for (int64_t r = 0; r < m; r++) {
-        memcpy(rest + r * p, a + r * n + i + 1, (size_t)p * sizeof *a);
-      }
-      reflect(a, m, n, i, conj(tau), rest, p);
-      for (int64_t r = 0; r < m; r++) {
-        memcpy(a + r * n + i + 1, rest + r * p, (size_t)p * sizeof *a);
-      }
-    }
+  int64_t count =
+      k ? ig_matrix_count(t) : 0;  // of matrices without elements there may be any number
+  size_t size = ig_dtype_size(t->dtype);
+  ig_scope scope = ig_scope_open(c);
+  void *work = ig_scope_array(c, ig_qr_work(m, n), size);
+  if (work && count) ig_tensor_copy(outs[0].tensor, t);  // lies by columns
+  for (int64_t b = 0; c->status == IG_OK && b < count && ig_step(c); b++) {
+    char *a = (char *)ig_tensor_data(outs[0].tensor) + (size_t)(b * m * n) * size;
+    char *tau = (char *)ig_tensor_data(outs[1].tensor) + (size_t)(b * k) * size;
+    ig_matrix_fns_of(t->dtype)->qr(m, n, a, tau, work);
   }
-  ig_dense_write(c, outs[0].tensor, IG_C128, all);
-  ig_dense_write(c, outs[1].tensor, IG_C128, taus);
   ig_scope_close(c, scope);
 }
 
@@ -164,30 +118,29 @@ static void product_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
   ig_tensor *out = outs[0].tensor;
   bool given = op->schema.nargs > 2;
   bool left = !given || args[3].b;
-  bool back = given && (args[4].b == left);  // the reflections of Q^H are in reverse order
-  ig_scope scope = ig_scope_open(c);
-  int64_t m = rows_of(t);
-  int64_t n = cols_of(t);
-  int64_t count = count_of(t);
+  int64_t m = ig_matrix_rows(t);
+  int64_t n = ig_matrix_order(t);
+  int64_t count = ig_matrix_count(t);
   int64_t k = count ? ig_tensor_numel(args[1].tensor) / count : 0;
-  int64_t p = left ? cols_of(out) : rows_of(out);
-  const ig_cd *a = ig_dense_read(c, t, IG_C128);
-  const ig_cd *tau = ig_dense_read(c, args[1].tensor, IG_C128);
-  ig_cd *x = given ? ig_dense_read(c, args[2].tensor, IG_C128)
-                   : ig_dense_room(c, (size_t)(count * m * p), IG_C128);
-  ig_cd *flip = ig_dense_room(c, (size_t)(m * p), IG_C128);
-  for (int64_t b = 0; c->status == IG_OK && m > 0 && p > 0 && b < count; b++) {
-    ig_cd *to = left ? x + b * m * p : flip;
-    for (int64_t i = 0; i < p && !given; i++) to[i * p + i] = 1;
-    for (int64_t i = 0; i < m * p && !left; i++) flip[i] = conj(x[b * m * p + i % p * m + i / p]);
-    for (int64_t step = 0; step < k; step++) {
-      int64_t i = back ? step : k - 1 - step;
-      ig_cd f = tau[b * k + i];
-      reflect(a + b * m * n, m, n, i, back ? conj(f) : f, to, p);
-    }
-    for (int64_t i = 0; i < m * p && !left; i++) x[b * m * p + i % p * m + i / p] = conj(flip[i]);
+  int64_t p = left ? ig_matrix_order(out) : ig_matrix_rows(out);
+  size_t size = ig_dtype_size(t->dtype);
+  ig_scope scope = ig_scope_open(c);
+  const char *a = ig_dense_columns(c, t);
+  const char *tau = ig_dense_read(c, args[1].tensor, t->dtype);
+  ig_tensor *x = ig_tensor_alias(c, given ? args[2].tensor : out);
+  if (!given) ig_dense_eye(out);
+  if (!left) x = ig_hermitian(c, x);
+  x = x ? ig_dense_by_columns(c, x) : NULL;
+  void *work = ig_scope_array(c, ig_qr_work(m, p), size);
+  for (int64_t b = 0; c->status == IG_OK && m > 0 && p > 0 && b < count && ig_step(c); b++) {
+    ig_reflected q = {.m = m, .k = k, .a = a + (size_t)(b * m * n) * size};
+    q.tau = tau + (size_t)(b * k) * size;
+    q.adjoint = given && args[4].b == left;
+    char *to = (char *)ig_tensor_data(x) + (size_t)(b * m * p) * size;
+    ig_matrix_fns_of(t->dtype)->reflect(&q, p, to, work);
   }
-  ig_dense_write(c, out, IG_C128, x);
+  if (!left) x = ig_hermitian(c, x);
+  if (x && c->status == IG_OK) (void)ig_copy_(c, ig_tensor_alias(c, out), x);
   ig_scope_close(c, scope);
 }
 
@@ -370,8 +323,8 @@ static void exponential(const ig_cd *a, ig_cd *e, ig_cd *t, ig_cd *u, int64_t n)
 static void exp_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   (void)op;
   ig_scope scope = ig_scope_open(c);
-  int64_t n = cols_of(args[0].tensor);
-  int64_t count = n ? count_of(args[0].tensor) : 0;
+  int64_t n = ig_matrix_order(args[0].tensor);
+  int64_t count = n ? ig_matrix_count(args[0].tensor) : 0;
   const ig_cd *a = ig_dense_read(c, args[0].tensor, IG_C128);
   ig_cd *e = ig_dense_room(c, (size_t)(count * n * n), IG_C128);
   ig_cd *t = ig_dense_room(c, (size_t)(n * n), IG_C128);

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Factorizations by LAPACK. Without it they are errors.
+// QR factorization.
 #include <string.h>
 
+#include "base/budget.h"
+#include "kernels/linalg/qr.h"
 #include "op/formula.h"
 #include "op/refuse.h"
 #include "ops/dense.h"
-
-#ifdef IG_HAVE_LAPACK
-#include <lapacke.h>
-#endif
 
 typedef enum qr_mode { REDUCED, COMPLETE, R_ONLY } qr_mode;
 
@@ -56,47 +54,43 @@ static void qr_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *
   }
 }
 
-#ifdef IG_HAVE_LAPACK
-// One matrix by columns, NaN or not, hence LAPACK's inner names: `work` holds the m x n matrix and
-// has room for w columns, tau for min(m, n), room for ROOM columns. R is rows x n, Q m x w.
-typedef int qr_fn(void *work, void *tau, void *room, void *q, void *r, int m, int n, int w,
-                  int rows);
-enum { ROOM = 64 };  // columns that LAPACK works on at a time
+// One column-major matrix: a holds the m x n matrix and is overwritten. R is rows x n, Q m x w.
+typedef struct qr_job {
+  int64_t m;
+  int64_t n;
+  int64_t w;
+  int64_t rows;
+  void *a;
+  void *tau;
+  void *work;
+} qr_job;
+typedef void qr_fn(const qr_job *j, void *q, void *r);
 
-#define QR(name, type, lapack, geqrf, orgqr)                                                \
-  static int name(void *work, void *tau, void *room, void *q, void *r, int m, int n, int w, \
-                  int rows) {                                                               \
-    int size = ROOM * (n > w ? n : w);                                                      \
-    int k = m < n ? m : n;                                                                  \
-    const type *a = work;                                                                   \
-    type *to = r;                                                                           \
-    int info = geqrf##_work(LAPACK_COL_MAJOR, m, n, (lapack *)work, m, (lapack *)tau,       \
-                            (lapack *)room, size);                                          \
-    for (int j = 0; j < n; j++) {                                                           \
-      for (int i = 0; i < rows; i++) {                                                      \
-        to[(size_t)j * (size_t)rows + (size_t)i] =                                          \
-            i <= j && i < m ? a[(size_t)j * (size_t)m + (size_t)i] : (type){0};             \
-      }                                                                                     \
-    }                                                                                       \
-    if (info || !q) return info;                                                            \
-    info = orgqr##_work(LAPACK_COL_MAJOR, m, w, k, (lapack *)work, m, (lapack *)tau,        \
-                        (lapack *)room, size);                                              \
-    memcpy(q, work, (size_t)m *(size_t)w * sizeof(type));                                   \
-    return info;                                                                            \
+#define QR(name, type)                                                          \
+  static void qr_##name(const qr_job *j, void *q, void *r) {                    \
+    int64_t k = j->m < j->n ? j->m : j->n;                                      \
+    const type *a = j->a;                                                       \
+    type *to = r;                                                               \
+    ig_qr_factor_##name(j->m, j->n, j->a, j->m, j->tau, j->work);               \
+    for (int64_t c = 0; c < j->n; c++) {                                        \
+      for (int64_t i = 0; i < j->rows; i++) {                                   \
+        to[c * j->rows + i] = i <= c && i < j->m ? a[c * j->m + i] : (type){0}; \
+      }                                                                         \
+    }                                                                           \
+    ig_reflections_##name all = {j->m, k, j->a, j->m, j->tau};                  \
+    if (q) ig_qr_expand_##name(&all, j->w, q, j->m, j->work);                   \
   }
-QR(qr_f32, float, float, LAPACKE_sgeqrf, LAPACKE_sorgqr)
-QR(qr_f64, double, double, LAPACKE_dgeqrf, LAPACKE_dorgqr)
-QR(qr_c64, ig_c64, lapack_complex_float, LAPACKE_cgeqrf, LAPACKE_cungqr)
-QR(qr_c128, ig_c128, lapack_complex_double, LAPACKE_zgeqrf, LAPACKE_zungqr)
+QR(f32, float)
+QR(f64, double)
+QR(c64, ig_c64)
+QR(c128, ig_c128)
 
 static qr_fn *qr_of(ig_dtype d) {
   return d == IG_F32 ? qr_f32 : d == IG_F64 ? qr_f64 : d == IG_C64 ? qr_c64 : qr_c128;
 }
-#endif
 
 static void qr_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   (void)op;
-#ifdef IG_HAVE_LAPACK
   const ig_tensor *a = args[0].tensor;
   ig_tensor *r = outs[1].tensor;
   qr_mode mode = mode_of(c, args[1].str);
@@ -104,42 +98,25 @@ static void qr_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value
   int64_t n = ig_sizes(a)[a->ndim - 1].value;
   int64_t k = m < n ? m : n;
   int64_t w = mode == COMPLETE ? m : k;
-  int64_t count = 1;
-  for (int d = 0; d < a->ndim - 2; d++) count *= ig_sizes(a)[d].value;
-  if (m > INT32_MAX / 2 || n > INT32_MAX / 2) {
-    ig_fail_text(c, IG_RUNTIME, "linalg.qr: the matrix is too large for LAPACK");
-    return;
-  }
   if (n == 0 && mode == COMPLETE) {  // nothing to reflect
     ig_dense_eye(outs[0].tensor);
     return;
   }
   if (ig_tensor_numel(a) == 0) return;
+  int64_t count = ig_tensor_numel(a) / (m * n);
   size_t size = ig_dtype_size(a->dtype);
   ig_scope s = ig_scope_open(c);
-  const char *from = ig_dense_columns(c, a);
-  char *work = ig_scope_array(c, ig_mem_mul((size_t)m, (size_t)(n > w ? n : w)), size);
-  char *tau = ig_scope_array(c, (size_t)k, size);
-  char *room = ig_scope_array(c, ig_mem_mul(ROOM, (size_t)(n > w ? n : w)), size);
-  if (from && work && tau && room) {
-    char *q = mode == R_ONLY ? NULL : ig_tensor_data(outs[0].tensor);
-    int64_t rows = ig_sizes(r)[r->ndim - 2].value;
-    for (int64_t i = 0; i < count && c->status == IG_OK; i++) {
-      memcpy(work, from + (size_t)(i * m * n) * size, (size_t)(m * n) * size);
-      void *qi = q ? q + (size_t)(i * m * w) * size : NULL;
-      void *ri = (char *)ig_tensor_data(r) + (size_t)(i * rows * n) * size;
-      int info = qr_of(a->dtype)(work, tau, room, qi, ri, (int)m, (int)n, (int)w, (int)rows);
-      if (info) (void)ig_fail(c, IG_RUNTIME, "linalg.qr: LAPACK reports %d", info);
-    }
+  char *from = ig_dense_columns(c, a);
+  qr_job j = {.m = m, .n = n, .w = w, .rows = ig_sizes(r)[r->ndim - 2].value};
+  j.tau = ig_scope_array(c, (size_t)k, size);
+  j.work = ig_scope_array(c, ig_qr_work(m, n > w ? n : w), size);
+  char *q = mode == R_ONLY ? NULL : ig_tensor_data(outs[0].tensor);
+  for (int64_t i = 0; i < count && c->status == IG_OK && ig_step(c); i++) {
+    j.a = from + (size_t)(i * m * n) * size;
+    void *qi = q ? q + (size_t)(i * m * w) * size : NULL;
+    qr_of(a->dtype)(&j, qi, (char *)ig_tensor_data(r) + (size_t)(i * j.rows * n) * size);
   }
   ig_scope_close(c, s);
-#else
-  (void)args;
-  (void)outs;
-  ig_fail_text(c, IG_RUNTIME,
-               "Calling torch.linalg.qr on a CPU tensor requires compiling with LAPACK. Please use "
-               "a build with LAPACK support.");
-#endif
 }
 
 static ig_tensor *turned(ig_ctx *c, ig_tensor *t) {

@@ -1,123 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// LU factors and systems of linear equations, in complex double precision whatever the dtype.
+// LU factors and systems of linear equations.
+#include "base/budget.h"
+#include "kernels/linalg/lu.h"
 #include "op/refuse.h"
 #include "ops/linalg/system.h"
-
-bool ig_check_square(ig_ctx *c, const ig_tensor *a, const char *name) {
-  if (a->ndim < 2) {
-    ig_fail_text(c, IG_RUNTIME, "%s: The input tensor A must have at least 2 dimensions.", name);
-    return false;
-  }
-  if (!ig_int_eq(c, ig_sizes(a)[a->ndim - 1], ig_sizes(a)[a->ndim - 2])) {
-    ig_fail_text(
-        c, IG_RUNTIME, "%s: A must be batches of square matrices, but they are %s by %s matrices",
-        name, ig_int_text(c, ig_sizes(a)[a->ndim - 2]), ig_int_text(c, ig_sizes(a)[a->ndim - 1]));
-    return false;
-  }
-  return true;
-}
-bool ig_check_numeric(ig_ctx *c, const ig_tensor *a, const char *name) {
-  ig_dtype d = a->dtype;
-  if (d == IG_F32 || d == IG_F64 || ig_dtype_is_complex(d)) return true;
-  bool low = d == IG_F16 || d == IG_BF16;
-  ig_fail_text(c, IG_RUNTIME,
-               low ? "%s: Low precision dtypes not supported. Got %s"
-                   : "%s: Expected a floating point or complex tensor as input. Got %s",
-               name, ig_dtype_title(d));
-  return false;
-}
-void ig_batch_sizes(ig_ctx *c, const ig_tensor *a, int drop, ig_meta *out) {
-  for (int d = 0; d < a->ndim - drop; d++) ig_meta_push_dim(c, out, ig_sizes(a)[d]);
-}
-
-ig_tensor *ig_hermitian(ig_ctx *c, ig_tensor *x) {
-  return ig_conj_of(c, ig_transpose_int(c, x, ig_const(-2), ig_const(-1)));
-}
-ig_cd *ig_read_batch(ig_ctx *c, ig_tensor *t, const ig_tensor *out, bool turned) {
-  ig_int sizes[IG_MAX_DIM];
-  int n = out->ndim;
-  for (int d = 0; d < n - 2; d++) sizes[d] = ig_sizes(out)[d];
-  sizes[n - 2] = ig_sizes(t)[t->ndim - 2];
-  sizes[n - 1] = ig_sizes(t)[t->ndim - 1];
-  ig_tensor *wide = ig_expand(c, ig_tensor_alias(c, t), ig_of_ints(sizes, (size_t)n));
-  if (turned) wide = ig_transpose_int(c, wide, ig_const(-2), ig_const(-1));
-  return wide ? ig_dense_read(c, wide, IG_C128) : NULL;
-}
-void ig_eliminate(ig_system *s) {
-  int64_t n = s->n;
-  s->sign = 1;
-  s->singular = false;
-  for (int64_t k = 0; k < s->m && k < n; k++) {
-    int64_t best = k;
-    for (int64_t i = k + 1; i < s->m; i++) {
-      if (cabs(s->a[i * n + k]) > cabs(s->a[best * n + k])) best = i;
-    }
-    s->swaps[k] = best;
-    if (best != k) {
-      s->sign = -s->sign;
-      for (int64_t j = 0; j < n; j++) {
-        ig_cd t = s->a[k * n + j];
-        s->a[k * n + j] = s->a[best * n + j];
-        s->a[best * n + j] = t;
-      }
-    }
-    if (s->a[k * n + k] == 0) {
-      s->singular = true;
-      continue;
-    }
-    for (int64_t i = k + 1; i < s->m; i++) {
-      ig_cd f = s->a[i * n + k] / s->a[k * n + k];
-      s->a[i * n + k] = f;
-      for (int64_t j = k + 1; j < n; j++) s->a[i * n + j] -= f * s->a[k * n + j];
-    }
-  }
-}
-// The first 0 on the diagonal, counted from 1; 0: there is none.
-int32_t ig_first_zero(const ig_system *s) {
-  for (int64_t i = 0; s->singular && i < s->m && i < s->n; i++) {
-    if (s->a[i * s->n + i] == 0) return (int32_t)(i + 1);
-  }
-  return 0;
-}
-// x (n x m, row-major) becomes the solution of a y = x for the triangle of a; turned: of a^T.
-void ig_solve_triangle(const ig_cd *a, int64_t n, bool turned, ig_cd *x, int64_t m, bool upper,
-                       bool unit) {
-  int64_t row = turned ? 1 : n;
-  int64_t col = turned ? n : 1;
-  for (int64_t step = 0; step < n; step++) {
-    int64_t i = upper ? n - 1 - step : step;
-    for (int64_t k = 0; k < m; k++) {
-      ig_cd v = x[i * m + k];
-      for (int64_t j = upper ? i + 1 : 0; j < (upper ? n : i); j++) {
-        v -= a[i * row + j * col] * x[j * m + k];
-      }
-      x[i * m + k] = unit ? v : v / a[i * row + i * col];
-    }
-  }
-}
-static void swap_rows(const ig_system *s, ig_cd *x, int64_t m, int64_t k) {
-  for (int64_t j = 0; j < m && s->swaps[k] != k; j++) {
-    ig_cd t = x[k * m + j];
-    x[k * m + j] = x[s->swaps[k] * m + j];
-    x[s->swaps[k] * m + j] = t;
-  }
-}
-// The same for the system P L U, or its transpose U^T L^T P^T.
-void ig_solve(const ig_system *s, bool turned, ig_cd *x, int64_t m) {
-  int64_t n = s->n;
-  for (int64_t k = 0; k < n && !turned; k++) swap_rows(s, x, m, k);
-  ig_solve_triangle(s->a, n, turned, x, m, false, !turned);
-  ig_solve_triangle(s->a, n, turned, x, m, true, turned);
-  for (int64_t k = n - 1; k >= 0 && turned; k--) swap_rows(s, x, m, k);
-}
-int64_t ig_matrix_order(const ig_tensor *a) {
-  return ig_sizes(a)[a->ndim - 1].value;  // concrete: real sizes
-}
-int64_t ig_matrix_count(const ig_tensor *a) {
-  int64_t n = 1;
-  for (int d = 0; d < a->ndim - 2; d++) n *= ig_sizes(a)[d].value;  // concrete: real sizes
-  return n;
-}
+#include "tensor/copy.h"
 
 // ---- given LU factors ----
 
@@ -161,7 +48,7 @@ static void lu_unpack_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, i
   (void)op;
   const ig_tensor *lu = args[0].tensor;
   int64_t n = ig_matrix_order(lu);
-  int64_t m = ig_sizes(lu)[lu->ndim - 2].value;  // concrete: real sizes
+  int64_t m = ig_matrix_rows(lu);
   int64_t k = m < n ? m : n;
   int64_t count = ig_matrix_count(lu);
   ig_scope scope = ig_scope_open(c);
@@ -275,14 +162,26 @@ static void lu_factor_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig
   ig_batch_sizes(c, a, 2, &out[2]);
   out[1].dtype = out[2].dtype = IG_I32;
 }
-// Factors the count matrices at f; 1-based exchanges into pivots.
-static void factor_all(ig_system s, int64_t count, int32_t *pivots, int32_t *info) {
-  int64_t k = s.m < s.n ? s.m : s.n;
-  for (int64_t b = 0; b < count; b++) {
-    ig_eliminate(&s);
-    info[b] = ig_first_zero(&s);
-    for (int64_t i = 0; i < k; i++) pivots[b * k + i] = (int32_t)(s.swaps[i] + 1);
-    s.a += s.m * s.n;
+// Matrices by columns that are factored in place, one after the other.
+typedef struct factors {
+  int64_t m;
+  int64_t n;
+  int64_t count;
+  ig_dtype dtype;
+  char *a;
+  int32_t *pivots;
+  int32_t *info;
+  void *work;
+} factors;
+
+static void *at(const factors *f, int64_t i) {
+  return f->a + (size_t)(i * f->m * f->n) * ig_dtype_size(f->dtype);
+}
+static void factor_all(ig_ctx *c, const factors *f) {
+  int64_t k = f->m < f->n ? f->m : f->n;
+  for (int64_t i = 0; c->status == IG_OK && i < f->count && ig_step(c); i++) {
+    int64_t zero = ig_matrix_fns_of(f->dtype)->lu(f->m, f->n, at(f, i), f->pivots + i * k, f->work);
+    f->info[i] = (int32_t)zero;
   }
 }
 // The first singular matrix, if one is.
@@ -295,17 +194,16 @@ static int32_t bad_of(const int32_t *info, int64_t count) {
 static void lu_factor_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   (void)op;
   const ig_tensor *a = args[0].tensor;
-  int64_t m = ig_sizes(a)[a->ndim - 2].value;  // concrete: real sizes
-  int64_t count = ig_matrix_count(a);
   ig_scope scope = ig_scope_open(c);
-  ig_cd *f = ig_dense_read(c, a, IG_C128);
-  int32_t *pivots = ig_dense_room(c, (size_t)ig_tensor_numel(outs[1].tensor), IG_I32);
-  int32_t *info = ig_dense_room(c, (size_t)count, IG_I32);
-  int64_t *swaps = ig_dense_room(c, (size_t)m, IG_I64);
-  if (c->status == IG_OK) {
-    factor_all((ig_system){m, ig_matrix_order(a), f, swaps, 1, false}, count, pivots, info);
-  }
-  int32_t bad = args[2].b ? bad_of(info, count) : 0;
+  factors f = {ig_matrix_rows(a), ig_matrix_order(a), ig_matrix_count(a), a->dtype, 0, 0, 0, 0};
+  ig_tensor *lu = outs[0].tensor;
+  ig_tensor_copy(lu, a);  // lies by columns
+  f.a = ig_tensor_data(lu);
+  f.pivots = ig_tensor_data(outs[1].tensor);
+  f.info = ig_tensor_data(outs[2].tensor);
+  f.work = ig_scope_array(c, ig_lu_work(f.n), ig_dtype_size(a->dtype));
+  if (f.work) factor_all(c, &f);
+  int32_t bad = args[2].b && c->status == IG_OK ? bad_of(f.info, f.count) : 0;
   if (bad) {
     ig_fail_text(
         c, IG_RUNTIME,
@@ -314,9 +212,6 @@ static void lu_factor_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, i
         "calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)",
         (int)bad, (int)bad);
   }
-  ig_dense_write(c, outs[0].tensor, IG_C128, f);
-  ig_dense_write(c, outs[1].tensor, IG_I32, pivots);
-  ig_dense_write(c, outs[2].tensor, IG_I32, info);
   ig_scope_close(c, scope);
 }
 // gA = P L^-H (tril(L^H gL, -1) + triu(gU U^H)) U^-H
@@ -407,7 +302,29 @@ static void solve_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_met
   ig_batch_sizes(c, a, 2, &out[3]);
   out[2].dtype = out[3].dtype = IG_I32;
 }
-// As in PyTorch: a real row-major matrix is factored as its transpose.
+// Solves with each matrix of x, whose batch dimensions those of a may have to be expanded to.
+static void solve_all(ig_ctx *c, const factors *f, const ig_tensor *a, ig_tensor *x, bool turned) {
+  if (c->status != IG_OK || !x || ig_tensor_numel(x) == 0) return;
+  int64_t many = ig_matrix_count(x);
+  int64_t m = ig_tensor_numel(x) / (many * f->n);
+  size_t bytes = (size_t)(f->n * m) * ig_dtype_size(f->dtype);
+  char *right = ig_tensor_data(x);
+  for (int64_t k = 0; k < many && ig_step(c); k++) {
+    int64_t which = 0;  // the matrix of a that belongs to matrix k
+    int64_t step = 1;
+    int64_t rest = k;
+    for (int d = a->ndim - 3, e = x->ndim - 3; d >= 0; d--, e--) {
+      int64_t own = ig_sizes(a)[d].value;  // concrete: real sizes
+      int64_t all = ig_sizes(x)[e].value;  // concrete: real sizes
+      which += own == 1 ? 0 : rest % all * step;
+      step *= own;
+      rest /= all;
+    }
+    ig_matrix_fns_of(f->dtype)->lu_solve(f->n, at(f, which), f->pivots + which * f->n, turned, m,
+                                         right + (size_t)k * bytes, f->work);
+  }
+}
+// As in PyTorch: a real row-major matrix is factored as its transpose. X A = B is A^T X^T = B^T.
 static void solve_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   (void)op;
   ig_tensor *a = args[0].tensor;
@@ -422,35 +339,27 @@ static void solve_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_va
     b = ig_unsqueeze(c, b, ig_const(-1));
     x = ig_unsqueeze(c, x, ig_const(-1));
   }
-  int64_t many = x ? ig_matrix_count(x) : 0;
-  int64_t count = ig_matrix_count(a);
-  ig_cd *f = x ? ig_read_batch(c, a, a, turned) : NULL;
-  ig_cd *wide = many == count || !x ? f : ig_read_batch(c, a, x, turned);
-  ig_cd *right = x ? ig_read_batch(c, b, x, !left) : NULL;
-  int32_t *pivots = ig_dense_room(c, (size_t)(count * n), IG_I32);
-  int32_t *info = ig_dense_room(c, (size_t)count, IG_I32);
-  int32_t *spare = ig_dense_room(c, (size_t)n, IG_I32);
-  int64_t *swaps = ig_dense_room(c, (size_t)n, IG_I64);
-  int64_t m = many && n && x ? ig_tensor_numel(x) / (many * n) : 0;
-  for (int64_t k = 0; c->status == IG_OK && f && wide && right && k < many; k++) {
-    int32_t zero = 0;
-    bool own = wide == f;
-    ig_system s = {n, n, wide + k * n * n, swaps, 1, false};
-    factor_all(s, 1, own ? pivots + k * n : spare, own ? info + k : &zero);
-    ig_solve(&s, turned == left, right + k * n * m, m);
+  ig_tensor *lu = outs[1].tensor;
+  ig_tensor *from = ig_tensor_alias(c, a);
+  if (turned) from = ig_transpose_int(c, from, ig_const(-2), ig_const(-1));
+  ig_tensor *right = x ? ig_read_batch(c, b, x, !left) : NULL;
+  factors f = {n, n, ig_matrix_count(a), a->dtype, ig_tensor_data(lu), 0, 0, 0};
+  f.pivots = ig_tensor_data(outs[2].tensor);
+  f.info = ig_tensor_data(outs[3].tensor);
+  int64_t many = right ? ig_matrix_count(right) : 0;
+  int64_t m = many && n ? ig_tensor_numel(right) / (many * n) : 0;
+  f.work = ig_scope_array(c, ig_lu_work(m > n ? m : n), ig_dtype_size(a->dtype));
+  if (c->status == IG_OK) {
+    ig_tensor_copy(lu, from);
+    factor_all(c, &f);
   }
-  if (c->status == IG_OK && wide != f) {
-    factor_all((ig_system){n, n, f, swaps, 1, false}, count, pivots, info);
-  }
-  if (args[3].b && bad_of(info, count)) {
+  solve_all(c, &f, a, right, turned == left);
+  if (args[3].b && c->status == IG_OK && bad_of(f.info, f.count)) {
     ig_fail_text(c, IG_RUNTIME,
                  "torch.linalg.solve: The solver failed because the input matrix is singular.");
   }
-  ig_tensor *to = left ? x : ig_transpose_int(c, x, ig_const(-2), ig_const(-1));
-  if (to) ig_dense_write(c, to, IG_C128, right);
-  ig_dense_write(c, outs[1].tensor, IG_C128, f);
-  ig_dense_write(c, outs[2].tensor, IG_I32, pivots);
-  ig_dense_write(c, outs[3].tensor, IG_I32, info);
+  if (!left) right = ig_transpose_int(c, right, ig_const(-2), ig_const(-1));
+  if (right && c->status == IG_OK) ig_tensor_copy(x, right);
   ig_scope_close(c, scope);
 }
 // gB = A^-H gX, gA = -gB X^H; and the mirror image of it.

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Singular values by LAPACK, and operators based on them: matrix norms, ranks, pseudo-inverses.
+// Singular values, and operators based on them: matrix norms, ranks, pseudo-inverses.
 #include <stdio.h>
 
+#include "base/budget.h"
+#include "kernels/linalg/svd.h"
+#include "kernels/linalg/vector.h"
 #include "op/refuse.h"
 #include "ops/dense.h"
 #include "ops/tile.h"
-
-#ifdef IG_HAVE_LAPACK
-#include <lapacke.h>
-#endif
 
 static ig_tensor *turned(ig_ctx *c, ig_tensor *t) {
   return ig_transpose_int(c, t, ig_const(-2), ig_const(-1));
@@ -58,94 +57,62 @@ static void svd_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta 
   out[1].dtype = ig_to_real(a->dtype);
 }
 
-#ifdef IG_HAVE_LAPACK
-// One column-major m x n matrix, which is overwritten: k = min(m, n) singular values, U m x w, Vh h
-// x n.
+// Matrices by columns: one is factored at a time.
 typedef struct svd_job {
-  char what;  // N: singular values alone; S: k columns and rows; A: all of them
-  int m;
-  int n;
-  int h;
-  void *a;
+  int64_t m;
+  int64_t n;
+  bool vectors;
+  bool full;
+  void *a;  // overwritten
   void *s;
   void *u;
   void *vh;
-  void *reals;  // room for real numbers, which complex matrices need
-  int *ints;    // room for 8 k
+  void *work;
 } svd_job;
-// Workspace of `size` elements; -1: tells in the first how many there should be.
-typedef int svd_fn(const svd_job *j, void *work, int size);
 
-#define SVD(name, real, gesdd, ...)                                                            \
-  static int name(const svd_job *j, void *work, int size) {                                    \
-    return gesdd##_work(LAPACK_COL_MAJOR, j->what, j->m, j->n, j->a, j->m, (real *)j->s, j->u, \
-                        j->m, j->vh, j->h, work, size, __VA_ARGS__ j->ints);                   \
+// Elements of workspace, and the decomposition: 0, -1 if an element is NaN, or what did not
+// converge. Infinities make all results NaN, as in PyTorch (all bits set are a NaN).
+typedef size_t svd_room_fn(const svd_job *j);
+typedef int64_t svd_fn(const svd_job *j, const size_t *bytes);
+
+#define SVD(name, real)                                                             \
+  static size_t room_##name(const svd_job *j) {                                     \
+    ig_svd_##name job = {j->m, j->n, j->vectors, j->full, NULL, NULL, NULL, NULL};  \
+    return ig_svd_work_##name(&job);                                                \
+  }                                                                                 \
+  static int64_t svd_##name(const svd_job *j, const size_t *bytes) {                \
+    ig_svd_##name job = {j->m, j->n, j->vectors, j->full, j->a, j->s, j->u, j->vh}; \
+    real peak = ig_vector_peak_##name(j->m * j->n, j->a);                           \
+    if (isnan(peak)) return -1;                                                     \
+    if (!isinf(peak)) return ig_svd_run_##name(&job, j->work);                      \
+    memset(j->s, 0xFF, bytes[1]);                                                   \
+    if (j->vectors) memset(j->u, 0xFF, bytes[0]);                                   \
+    if (j->vectors) memset(j->vh, 0xFF, bytes[2]);                                  \
+    return 0;                                                                       \
   }
-SVD(svd_f32, float, LAPACKE_sgesdd, )
-SVD(svd_f64, double, LAPACKE_dgesdd, )
-SVD(svd_c64, float, LAPACKE_cgesdd, (float *)j->reals, )
-SVD(svd_c128, double, LAPACKE_zgesdd, (double *)j->reals, )
+SVD(f32, float)
+SVD(f64, double)
+SVD(c64, float)
+SVD(c128, double)
 
 static svd_fn *svd_of(ig_dtype d) {
   return d == IG_F32 ? svd_f32 : d == IG_F64 ? svd_f64 : d == IG_C64 ? svd_c64 : svd_c128;
 }
-// The greatest size among n numbers; infinite or NaN if one of them is.
-static double greatest(const void *from, int64_t n, bool wide) {
-  double most = 0;
-  for (int64_t i = 0; i < n && !isnan(most); i++) {
-    double x = fabs(wide ? ((const double *)from)[i] : (double)((const float *)from)[i]);
-    if (!(x <= most)) most = x;
-  }
-  return most;
+static svd_room_fn *room_of(ig_dtype d) {
+  return d == IG_F32 ? room_f32 : d == IG_F64 ? room_f64 : d == IG_C64 ? room_c64 : room_c128;
 }
-static void svd_failed(ig_ctx *c, const ig_tensor *a, int64_t at, int info) {
+static void svd_failed(ig_ctx *c, const ig_tensor *a, int64_t at, int64_t info) {
   char place[48] = "";
   char why[160] = "contained non-finite values";
   if (a->ndim > 2) (void)snprintf(place, sizeof place, "(Batch element %lld): ", (long long)at);
   if (info > 0) {
     (void)snprintf(why, sizeof why,
-                   "is ill-conditioned or has too many repeated singular values (error code: %d)",
-                   info);
+                   "is ill-conditioned or has too many repeated singular values (error code: %lld)",
+                   (long long)info);
   }
   ig_fail_text(c, IG_RUNTIME,
                "linalg.svd: %sThe algorithm failed to converge because the input matrix %s.", place,
                why);
-}
-// Elements of workspace, 0 if LAPACK cannot count them.
-static int64_t work_size(const svd_job *j, ig_dtype dtype) {
-  union {
-    double f64[2];
-    float f32[4];
-  } first = {{0}};
-  int64_t area;
-  if (!ig_checked_mul(j->m, j->n, &area) || area > INT32_MAX) return 0;
-  if (svd_of(dtype)(j, &first, -1)) return 0;
-  double size = ig_to_real(dtype) == IG_F64 ? first.f64[0] : (double)first.f32[0];
-  return size < (double)(INT32_MAX / 2) ? (int64_t)(size * 1.0001) + 1
-                                        : 0;  // a float may fall short
-}
-// Bytes of one matrix of each result; 0: not requested.
-typedef struct svd_bytes {
-  size_t u;
-  size_t s;
-  size_t vh;
-} svd_bytes;
-
-// LAPACK terminates the process on infinities; PyTorch returns NaN. All bits set are a NaN.
-static void svd_nan(const svd_job *j, const svd_bytes *b) {
-  memset(j->s, 0xFF, b->s);
-  if (b->u) memset(j->u, 0xFF, b->u);
-  if (b->vh) memset(j->vh, 0xFF, b->vh);
-}
-// Factors the matrix at j->a; returns LAPACK's info.
-static int svd_one(const svd_job *j, const svd_bytes *b, ig_dtype dtype, void *work, int need) {
-  ig_dtype real = ig_to_real(dtype);
-  int64_t parts = (int64_t)(ig_dtype_size(dtype) / ig_dtype_size(real));
-  double top = greatest(j->a, j->m * (int64_t)j->n * parts, real == IG_F64);
-  if (isnan(top)) return -1;
-  if (!isinf(top)) return svd_of(dtype)(j, work, need);
-  svd_nan(j, b);
-  return 0;
 }
 static void svd_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   (void)op;
@@ -158,47 +125,27 @@ static void svd_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
     return;
   }
   if (ig_tensor_numel(a) == 0) return;
-  int64_t k = m < n ? m : n;
-  int64_t most = m < n ? n : m;
-  int64_t w = args[1].b ? m : k;
-  int64_t h = args[1].b ? n : k;
   int64_t count = ig_tensor_numel(a) / (m * n);
-  ig_dtype real = ig_to_real(a->dtype);
   size_t size = ig_dtype_size(a->dtype);
-  size_t parts = size / ig_dtype_size(real);
+  size_t bytes[3];  // of one matrix of each result
+  for (int i = 0; i < 3; i++) {
+    const ig_tensor *t = outs[i].tensor;
+    bytes[i] = (size_t)(ig_tensor_numel(t) / count) * ig_dtype_size(t->dtype);
+  }
   ig_scope scope = ig_scope_open(c);
-  svd_job j = {.what = !both ? 'N' : args[1].b ? 'A' : 'S', .m = (int)m, .n = (int)n, .h = (int)h};
-  int64_t need = m > INT32_MAX || n > INT32_MAX ? 0 : work_size(&j, a->dtype);
-  if (!need) ig_fail_text(c, IG_RUNTIME, "linalg.svd: the matrix is too large for LAPACK");
+  svd_job j = {.m = m, .n = n, .vectors = both, .full = args[1].b};
   char *from = ig_dense_columns(c, a);
-  char *work = need ? ig_dense_room(c, (size_t)need, a->dtype) : NULL;
-  size_t reals = (size_t)(k * (both ? 2 * most + 5 * k + 5 : 7));
-  j.reals = ig_dense_room(c, parts > 1 ? reals : 0, real);
-  j.ints = ig_dense_room(c, (size_t)(8 * k), IG_I32);
-  svd_bytes bytes = {.s = (size_t)k * ig_dtype_size(real)};
-  if (both) bytes.u = (size_t)(m * w) * size;
-  if (both) bytes.vh = (size_t)(h * n) * size;
-  for (int64_t i = 0; from && i < count && c->status == IG_OK; i++) {
+  j.work = ig_scope_array(c, room_of(a->dtype)(&j), size);
+  for (int64_t i = 0; c->status == IG_OK && i < count && ig_step(c); i++) {
     j.a = from + (size_t)(i * m * n) * size;
-    j.s = (char *)ig_tensor_data(outs[1].tensor) + (size_t)i * bytes.s;
-    j.u = both ? (char *)ig_tensor_data(outs[0].tensor) + (size_t)i * bytes.u : NULL;
-    j.vh = both ? (char *)ig_tensor_data(outs[2].tensor) + (size_t)i * bytes.vh : NULL;
-    int info = svd_one(&j, &bytes, a->dtype, work, (int)need);
+    j.s = (char *)ig_tensor_data(outs[1].tensor) + (size_t)i * bytes[1];
+    j.u = both ? (char *)ig_tensor_data(outs[0].tensor) + (size_t)i * bytes[0] : NULL;
+    j.vh = both ? (char *)ig_tensor_data(outs[2].tensor) + (size_t)i * bytes[2] : NULL;
+    int64_t info = svd_of(a->dtype)(&j, bytes);
     if (info) svd_failed(c, a, i, info);
   }
   ig_scope_close(c, scope);
 }
-#else
-static void svd_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  (void)op;
-  (void)args;
-  (void)outs;
-  ig_fail_text(
-      c, IG_RUNTIME,
-      "Calling torch.linalg.svd on a CPU tensor requires compiling with LAPACK. Please use "
-      "a build with LAPACK support.");
-}
-#endif
 
 static ig_tensor *row_of(ig_ctx *c, ig_tensor *s) {
   return ig_unsqueeze(c, s, ig_const(-2));

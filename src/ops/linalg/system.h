@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Square matrices as rows of complex doubles: checks of operands, and Gaussian elimination with
-// partial pivoting.
+// Matrices as operands: checks, column-major copies, and the factorizations of kernels/linalg for
+// every dtype behind one table.
 #ifndef OPS_SYSTEM_H_
 #define OPS_SYSTEM_H_
 
@@ -12,30 +12,35 @@ bool ig_check_square(ig_ctx *c, const ig_tensor *a, const char *name);
 bool ig_check_numeric(ig_ctx *c, const ig_tensor *a, const char *name);
 // Pushes all sizes of a except the last `drop`.
 void ig_batch_sizes(ig_ctx *c, const ig_tensor *a, int drop, ig_meta *out);
+int64_t ig_matrix_rows(const ig_tensor *a);
 int64_t ig_matrix_order(const ig_tensor *a);  // columns
 int64_t ig_matrix_count(const ig_tensor *a);
 ig_tensor *ig_hermitian(ig_ctx *c, ig_tensor *x);
-// The matrices of t (turned: transposed), row-major, as many as `out` has.
-ig_cd *ig_read_batch(ig_ctx *c, ig_tensor *t, const ig_tensor *out, bool turned);
+// The matrices of t, as many as `out` has, by columns; turned: transposed. A copy that may be
+// written.
+ig_tensor *ig_read_batch(ig_ctx *c, ig_tensor *t, const ig_tensor *out, bool turned);
+// Element i of an array of this dtype.
+ig_cd ig_number_at(const void *data, ig_dtype dtype, int64_t i);
 
-// Rows of one m x n matrix.
-typedef struct ig_system {
+// Products with the reflections of an m x k matrix.
+typedef struct ig_reflected {
   int64_t m;
-  int64_t n;
-  ig_cd *a;
-  int64_t *swaps;  // min(m, n): the row that was exchanged with row k
-  double sign;
-  bool singular;
-} ig_system;
+  int64_t k;
+  const void *a;
+  const void *tau;
+  bool adjoint;
+} ig_reflected;
 
-// LU factorization in place: L below the diagonal, U on and above it.
-void ig_eliminate(ig_system *s);
-// The first 0 on the diagonal, counted from 1; 0: there is none.
-int32_t ig_first_zero(const ig_system *s);
-// x (n x m, row-major) becomes the solution of a y = x for the triangle of a; turned: of a^T.
-void ig_solve_triangle(const ig_cd *a, int64_t n, bool turned, ig_cd *x, int64_t m, bool upper,
-                       bool unit);
-// The same for the system P L U, or its transpose U^T L^T P^T.
-void ig_solve(const ig_system *s, bool turned, ig_cd *x, int64_t m);
+// Dense column-major matrices; see kernels/linalg.
+typedef struct ig_matrix_fns {
+  int64_t (*lu)(int64_t m, int64_t n, void *a, int32_t *swaps, void *work);
+  void (*lu_solve)(int64_t n, const void *lu, const int32_t *swaps, bool turned, int64_t m, void *x,
+                   void *work);
+  void (*triangle)(int64_t n, const void *a, bool upper, bool unit, int64_t m, void *x, void *work);
+  int64_t (*cholesky)(int64_t n, void *a, void *work);
+  void (*qr)(int64_t m, int64_t n, void *a, void *tau, void *work);
+  void (*reflect)(const ig_reflected *q, int64_t n, void *c, void *work);
+} ig_matrix_fns;
+const ig_matrix_fns *ig_matrix_fns_of(ig_dtype dtype);
 
 #endif

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import enum
 import operator
 import typing
@@ -13,11 +14,14 @@ from typing import Any, NamedTuple
 
 from ingot import _C
 from ingot._C import ConstraintViolationError, GuardOnDataDependentSymNode
+from ingot.fx.experimental._guard_texts import GuardTexts
 
 __all__ = [
-    "ConstraintViolationError", "DimDynamic", "GuardOnDataDependentSymNode", "RuntimeAssert", "ShapeEnv", "ShapeGuard",
-    "bind_symbols",
-    "constrain_range", "definitely_false", "definitely_true", "eval_guards", "expect_true", "free_symbols",
+    "Constraint", "ConstraintViolationError", "DimDynamic", "EqualityConstraint", "GuardOnDataDependentSymNode",
+    "RelaxedUnspecConstraint", "RuntimeAssert", "ShapeEnv", "ShapeEnvSettings", "ShapeGuard",
+    "StatefulSymbolicContext", "StatelessSymbolicContext", "StrictMinMaxConstraint", "SymbolicContext", "bind_symbols",
+    "cast_symbool_to_symint_guardless", "constrain_range", "constrain_unify", "definitely_false", "definitely_true",
+    "eval_guards", "expect_true", "free_symbols", "is_accessor_node",
     "free_unbacked_symbols", "fx_placeholder_targets", "fx_placeholder_vals", "guard_bool", "guard_float",
     "guard_int", "guard_or_false", "guard_or_true", "guard_scalar", "guard_size_oblivious", "has_free_symbols",
     "has_hint", "hint_int", "is_concrete_bool", "is_concrete_float", "is_concrete_int", "is_symbolic", "parallel_and",
@@ -34,7 +38,80 @@ class DimDynamic(enum.Enum):
     DUCK = 1
     STATIC = 2
     SIZE_LIKE_UNBACKED = 3
-    OBLIVIOUS_SIZE = 4
+    INFER_STRIDE = 4
+    OBLIVIOUS_SIZE = 5
+
+
+class SymbolicContext:
+    """How a tensor's sizes become symbols."""
+
+
+@dataclasses.dataclass(frozen=True)
+class StatelessSymbolicContext(SymbolicContext):
+    """One kind and one constraint per dimension."""
+
+    dynamic_sizes: list[DimDynamic]
+    dynamic_strides: list[DimDynamic] = None  # type: ignore[assignment]
+    constraint_sizes: list[Any] = None  # type: ignore[assignment]
+    constraint_strides: list[Any] = None  # type: ignore[assignment]
+    view_base_context: SymbolicContext | None = None
+
+    def __post_init__(self) -> None:
+        n = len(self.dynamic_sizes)
+        for field, entry in (
+            ("dynamic_strides", DimDynamic.INFER_STRIDE), ("constraint_sizes", None), ("constraint_strides", None)
+        ):  # fmt: skip
+            if getattr(self, field) is None:
+                object.__setattr__(self, field, [entry] * n)
+
+
+@dataclasses.dataclass(frozen=True)
+class StatefulSymbolicContext(StatelessSymbolicContext):
+    """The same for a tensor of a source, with the symbols that environments made for it."""
+
+    tensor_source: Any = None
+    shape_env_to_source_to_symbol_cache: dict[int, dict[str, Any]] = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.tensor_source is None:
+            raise AssertionError("a StatefulSymbolicContext needs a tensor_source")
+        if self.shape_env_to_source_to_symbol_cache is None:
+            object.__setattr__(self, "shape_env_to_source_to_symbol_cache", {})
+
+
+@dataclasses.dataclass(frozen=True)
+class Constraint:
+    """What a user requires of a size."""
+
+    warn_only: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class StrictMinMaxConstraint(Constraint):
+    """A size that works for a whole range."""
+
+    vr: Any
+
+    def render(self, source: Any) -> str:
+        return f"{self.vr.lower} <= {source.name()} <= {self.vr.upper}"
+
+
+@dataclasses.dataclass(frozen=True)
+class RelaxedUnspecConstraint(Constraint):
+    """A size that is not a constant."""
+
+    def render(self, source: Any) -> str:
+        return f"RelaxedUnspecConstraint({source.name()})"
+
+
+@dataclasses.dataclass(frozen=True)
+class EqualityConstraint(Constraint):
+    """Sizes that are equal, or derived from others."""
+
+    source_pairs: list[tuple[Any, Any]]
+    derived_equalities: list[tuple[Any, Any, Any]]
+    phantom_symbols: list[Any]
 
 
 def is_symbolic(val: Any) -> bool:
@@ -175,8 +252,11 @@ def parallel_and(*args: Any) -> bool:
 
 def constrain_range(a: Any, *, min: int | None = None, max: int | None = None) -> None:
     """The range of a number from data."""
-    low = -(2**63) if min is None else min
-    high = 2**63 - 1 if max is None else max
+    from ingot.utils._sympy.numbers import int_oo
+    from ingot.utils._sympy.value_ranges import ValueRanges
+
+    low = -int_oo if min is None else min
+    high = int_oo if max is None else max
     if high < low:
         raise ValueError(
             "Maximum value to constrain_as_size can't be less than the specified min value, received "
@@ -186,6 +266,10 @@ def constrain_range(a: Any, *, min: int | None = None, max: int | None = None) -
         if not low <= a <= high:
             raise ValueError(f"Invalid value {a} for range [{low}:{high}]")
         return
+    if isinstance(a, (_C.SymFloat, _C.SymBool)):
+        raise AssertionError("only integers have a range to constrain")
+    known = ShapeEnv._of(a.node.shape_env).bound_sympy(a.node.expr)
+    _ = known & ValueRanges(low, high)  # ValueRangeError: nothing is left
     if not _C.capture_is_open():
         hint = a.node.hint if a.node.has_hint() else None
         if hint is not None and not low <= hint <= high:
@@ -199,12 +283,32 @@ def constrain_range(a: Any, *, min: int | None = None, max: int | None = None) -
 
 
 def constrain_unify(a: Any, b: Any) -> None:
-    """Two numbers, at least one of them from data, are the same."""
-    if not isinstance(a, _C.SymInt) and not isinstance(b, _C.SymInt):
+    """Two numbers that are the same."""
+    if isinstance(a, int) and isinstance(b, int):
         if a != b:
-            raise AssertionError
+            raise AssertionError(f"{a} and {b} are not the same number")
         return
     expect_true(a == b)
+
+
+def cast_symbool_to_symint_guardless(symbool: Any) -> Any:
+    """1 or 0, without a guard."""
+    import ingot
+
+    return int(symbool) if isinstance(symbool, bool) else ingot.sym_int(symbool)
+
+
+def is_accessor_node(node: Any) -> bool:
+    """Whether a node reads a size, a stride or the offset of a tensor that the program received or computed."""
+    import ingot
+
+    if node.op == "call_method":
+        value = node.args[0].meta.get("example_value", node.args[0].meta.get("val"))
+        return isinstance(value, _C.Tensor) and node.target in ("size", "stride", "storage_offset", "item")
+    aten = ingot.ops.aten
+    readers = (aten.sym_size, aten.sym_size.default, aten.sym_size.int, aten.sym_stride, aten.sym_stride.default,
+               aten.sym_stride.int, aten.sym_storage_offset, aten.sym_storage_offset.default)  # fmt: skip
+    return node.op == "call_function" and node.target in readers
 
 
 def _constrain_range_for_size(a: Any, min: int | None = None, max: int | None = None) -> None:
@@ -305,6 +409,19 @@ class RuntimeAssert(NamedTuple):
     stack: Any = None
 
 
+@dataclasses.dataclass(frozen=True)
+class ShapeEnvSettings:
+    """How an environment was made."""
+
+    allow_scalar_outputs: bool = True
+    allow_dynamic_output_shape_ops: bool = True
+    assume_static_by_default: bool = False
+    specialize_zero_one: bool = True
+    duck_shape: bool = True
+    prefer_deferred_runtime_asserts_over_guards: bool = False
+    allow_complex_guards_as_runtime_asserts: bool = False
+
+
 class ShapeEnv(_C.ShapeEnv):
     """Symbols of one or several programs, and what is known about them."""
 
@@ -316,14 +433,18 @@ class ShapeEnv(_C.ShapeEnv):
         same: Any = None,
         *,
         tracked_fakes: list[Any] | None = None,
-        specialize_zero_one: bool = True,
+        should_record_events: bool | None = None,
         duck_shape: bool | None = None,
         **options: Any,
     ) -> None:
+        for name in options:
+            if name not in ShapeEnvSettings.__dataclass_fields__:
+                raise TypeError(f"ShapeEnv._init() got an unexpected keyword argument '{name}'")
         self.tracked_fakes = tracked_fakes
-        self.specialize_zero_one = specialize_zero_one
-        self.duck_shape = duck_shape is not False
-        self.settings = options
+        self.settings = ShapeEnvSettings(duck_shape=duck_shape is not False, **options)
+        self.specialize_zero_one = self.settings.specialize_zero_one
+        self.duck_shape = self.settings.duck_shape
+        self._unbacked: list[Any] = []
         self.frozen = False
         self.val_to_var: dict[int, Any] = {}
         self.var_to_val: dict[Any, int] = {}
@@ -392,9 +513,9 @@ class ShapeEnv(_C.ShapeEnv):
 
     def create_unbacked_symint(self) -> Any:
         """A number that is read from data."""
-        made = super().create_unbacked_symint()
-        self._unbacked.append(made.node.expr)
-        return made
+        number = super().create_unbacked_symint()
+        self._unbacked.append(number.node.expr)
+        return number
 
     def create_unbacked_symbool(self) -> Any:
         """A truth value that is read from data: a number that is 0 or 1."""
@@ -406,7 +527,9 @@ class ShapeEnv(_C.ShapeEnv):
         self, ex: Any, source: Any = None, *, symbolic_context: Any = None
     ) -> tuple[tuple, tuple, Any]:
         """Sizes and strides of a tensor as symbols; strides are products of sizes where they can be."""
-        dims = getattr(symbolic_context, "dynamic_sizes", None) or [DimDynamic.DUCK] * ex.dim()
+        dims = [DimDynamic.DUCK] * ex.dim() if symbolic_context is None else symbolic_context.dynamic_sizes
+        if len(dims) != ex.dim():
+            raise AssertionError(f"{len(dims)} != {ex.dim()}")
         sizes = [
             self.create_symintnode(self.create_symbol(int(n), source, kind), hint=int(n))
             for n, kind in zip(ex.shape, dims, strict=True)
@@ -493,9 +616,43 @@ class ShapeEnv(_C.ShapeEnv):
         """No more guards are expected; those that come are recorded all the same."""
         self.frozen = True
 
-    def produce_guards(self, placeholders: Any, sources: Any, *args: Any, **kwargs: Any) -> list[str]:
-        """The guards as expressions of Python."""
-        return [str(guard.expr) for guard in self.guards]
+    # ---- guards as programs check them
+
+    def produce_guards(
+        self, placeholders: Any, sources: Any, *, ignore_static: bool = True, **unused: Any
+    ) -> list[str]:
+        """The guards as expressions of Python: what inputs must be for the program to be valid."""
+        names = [source if isinstance(source, str) else source.name() for source in sources]
+        return GuardTexts(self, placeholders, names, ignore_static).all()
+
+    def produce_guards_expression(self, placeholders: Any, *, ignore_static: bool = True) -> str | None:
+        """All guards in one expression about t0, t1, ...; None: there are none."""
+        names = [f"L['t{i}']" for i in range(len(placeholders))]
+        return " and ".join(self.produce_guards(placeholders, names, ignore_static=ignore_static)) or None
+
+    def evaluate_guards_expression(self, code: str, args: Any) -> bool:
+        """Whether arguments satisfy what produce_guards_expression returned."""
+        values = {f"t{i}": value for i, value in enumerate(args)}
+        return bool(eval(code, {"__builtins__": {}, **_FUNCTIONS}, {"L": values}))  # noqa: S307 (our own text)
+
+    def evaluate_guards_for_args(self, placeholders: Any, args: Any, *, ignore_static: bool = True) -> bool:
+        code = self.produce_guards_expression(placeholders, ignore_static=ignore_static)
+        return code is None or self.evaluate_guards_expression(code, args)
+
+    def get_pruned_guards(self, symints: Any) -> list[ShapeGuard]:
+        """The guards on nothing but the symbols of these numbers."""
+        symbols = free_symbols(list(symints))
+        return [guard for guard in self.guards if set(guard.expr.free_symbols) <= symbols]
+
+    def bind_symbols(self, placeholders: Any, args: Any) -> dict[Any, int]:
+        """The symbols of inputs and the numbers that arguments have in their places."""
+        found: dict[Any, int] = {}
+        for known, value in zip(placeholders, args, strict=True):
+            pairs = zip(known.shape, value.shape, strict=True) if isinstance(known, _C.Tensor) else [(known, value)]
+            for size, actual in pairs:
+                if is_symbolic(size) and str(size.node.expr).isidentifier():
+                    found.setdefault(size.node.expr, int(actual))
+        return found
 
     @contextlib.contextmanager
     def ignore_fresh_unbacked_symbols(self) -> Iterator[None]:

@@ -215,6 +215,8 @@ class Module:
     T_destination = TypeVar("T_destination", bound=dict[str, Any])
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if _C.compile_is_whole():
+            _C.compile_break("a module is made")  # it is no value of a graph
         if not self.call_super_init:
             if kwargs:
                 raise TypeError(

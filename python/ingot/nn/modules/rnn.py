@@ -124,6 +124,8 @@ class RNNBase(Module):
 
     def _run(self, input: Any, states: list[Tensor] | None) -> tuple[Any, list[Tensor]]:
         """Calls the operator; the hidden states are a list. Who calls it is not compiled, as in PyTorch."""
+        if _C.compile_is_whole():
+            _C.compile_break("TorchDynamo purposely graph breaks on RNN, GRU, LSTMs")
         _C.compile_leave()
         own = getattr(input, "_run", None)
         if own is not None:

@@ -328,7 +328,9 @@ class OrtBackend:
 
     def __call__(self, graph_module: fx.GraphModule, args: Any) -> Callable:
         if not self._options.use_aot_autograd:
-            return self.compile(graph_module, args)
+            # ONNX has forms of functional ATen graphs only, which is what AOT autograd makes.
+            self._partitioner_cache[graph_module] = graph_module
+            return graph_module
         from ingot._dynamo.backends.common import aot_autograd
         from ingot._functorch.partitioners import min_cut_rematerialization_partition
 

@@ -661,18 +661,19 @@ def _check_writes(graph: traced.Graph, node: Any, opset: int) -> None:
 
 def _check_pairs(graph: traced.Graph) -> None:
     """What packs sequences and what pads them again become parts of the operators in between."""
-    found = {node.kind(): node for node in traced.nodes_of(graph.graph)}
-    pair = ("aten::_pack_padded_sequence", "aten::_pad_packed_sequence")
-    alone = [found[kind] for kind in pair if kind in found]
-    if len(alone) == 1:
+    pair = {"aten::_pack_padded_sequence", "aten::_pad_packed_sequence"}
+    if len(pair & _C._kinds(graph.graph)) == 1:
+        alone = [node for node in traced.nodes_of(graph.graph) if node.kind() in pair]
         raise RuntimeError(
             "ONNX export failed: Cannot export individual pack_padded_sequence or pad_packed_sequence; these "
-            f"operations must occur in pairs.\n\nUsage of this operation occurred at:\n{alone[0].sourceRange()}"
+            f"operations must occur in pairs.\n\nUsage of this operation occurred at:\n{alone[-1].sourceRange()}"
         )
 
 
 def warn_of_writes(graph: traced.Graph) -> None:
     """A model in ONNX does not change its inputs, nor its weights."""
+    if not any(kind.startswith("aten::") and kind.endswith("_") for kind in _C._kinds(graph.graph)):
+        return
     for node in traced.nodes_of(graph.graph):
         target = next(iter(node.inputs()), None)
         if target is None or not node.kind().startswith("aten::") or not node.kind().endswith("_"):

@@ -190,7 +190,11 @@ class SymbolicRegistry:
 
     def is_registered_op(self, name: str, version: int) -> bool:
         group = self.get_function_group(name)
-        return group is not None and group.get(version) is not None
+        return group is not None and group.version(version) is not None
+
+    def has_custom(self) -> bool:
+        """Whether a user has registered a translation."""
+        return any(group._custom for group in self._registry.values())
 
     def all_functions(self) -> set[str]:
         return set(self._registry)

@@ -208,6 +208,8 @@ def _targets(program: Any) -> dict[str, int]:
 def translations(program: Any, opset: int, mode: Any) -> dict[str, Callable]:
     """The calls of a program that Python translates: by a user's function, as an ATen node, or as themselves."""
     table: dict[str, Callable] = {}
+    if mode.name == "ONNX" and not registry.has_custom():
+        return table
     rows = set(_C.onnx_targets())
     for target, results in _targets(program).items():
         made = _translation(target, results, opset, mode, target in rows)

@@ -12,7 +12,7 @@ __all__ = ["Expression", "ValueRangeError", "ValueRanges", "ranges_of"]
 
 
 class ValueRangeError(RuntimeError):
-    """A range without elements."""
+    """A range without values."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,16 +22,21 @@ class ValueRanges:
     lower: Any
     upper: Any
 
-    def __contains__(self, value: Any) -> bool:
-        return self.lower <= value <= self.upper
+    def __post_init__(self) -> None:
+        if self.lower > self.upper:
+            raise ValueRangeError(f"Invalid ranges [{self.lower}:{self.upper}]")
 
-    def issubset(self, other: ValueRanges) -> bool:
-        return other.lower <= self.lower and self.upper <= other.upper
+    @property
+    def is_bool(self) -> bool:
+        return isinstance(self.lower, bool)
 
-    @staticmethod
-    def wrap(arg: Any) -> ValueRanges:
-        """The range of one value; ranges stay."""
-        return arg if isinstance(arg, ValueRanges) else ValueRanges(arg, arg)
+    @property
+    def is_int(self) -> bool:
+        return not self.is_bool and not any(isinstance(x, float) for x in (self.lower, self.upper))
+
+    @property
+    def is_float(self) -> bool:
+        return not self.is_bool and not self.is_int
 
     @staticmethod
     def unknown() -> ValueRanges:
@@ -45,29 +50,38 @@ class ValueRanges:
     def unknown_bool() -> ValueRanges:
         return ValueRanges(False, True)
 
-    def __post_init__(self) -> None:
-        if self.lower > self.upper:
-            raise ValueRangeError(f"Invalid ranges [{self.lower}:{self.upper}]")
+    @staticmethod
+    def wrap(arg: Any) -> ValueRanges:
+        """The range of one number; a range stays itself."""
+        return arg if isinstance(arg, ValueRanges) else ValueRanges(arg, arg)
 
-    def __or__(self, other: ValueRanges) -> ValueRanges:
-        return ValueRanges(min(self.lower, other.lower), max(self.upper, other.upper))
+    def __contains__(self, value: Any) -> bool:
+        return ValueRanges.wrap(value).issubset(self)
 
-    def tighten(self, other: ValueRanges) -> ValueRanges:
-        """What is in both."""
-        return self & other
+    def issubset(self, other: ValueRanges) -> bool:
+        return other.lower <= self.lower and self.upper <= other.upper
 
     def __and__(self, other: ValueRanges) -> ValueRanges:
+        """What is in both; ValueRangeError: nothing is."""
         return ValueRanges(max(self.lower, other.lower), min(self.upper, other.upper))
+
+    tighten = __and__
+
+    def __or__(self, other: ValueRanges) -> ValueRanges:
+        """The smallest range around both."""
+        return ValueRanges(min(self.lower, other.lower), max(self.upper, other.upper))
 
     def is_singleton(self) -> bool:
         return self.lower == self.upper
 
     def __repr__(self) -> str:
-        texts = [str(v).replace("inf", "oo") if isinstance(v, float) and math.isinf(v) else v
-                 for v in (self.lower, self.upper)]  # fmt: skip
-        return f"VR[{texts[0]}, {texts[1]}]"
+        return f"VR[{_text(self.lower)}, {_text(self.upper)}]"
 
     __str__ = __repr__
+
+
+def _text(bound: Any) -> str:
+    return ("oo" if bound > 0 else "-oo") if type(bound) is float and math.isinf(bound) else str(bound)
 
 
 class Expression(str):

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers as steps: packing, preparing, running, printing; and which results they affect.
+#include "rt/layer.h"
+
+#include "kernels/conv_inner.h"
+
+bool ig_rt_make_layers(ig_binding *b) {
+  if (b->plan->without & IG_PLAN_NO_LAYERS) return true;
+  return ig_rt_fold_layers(b) && ig_rt_lay_out(b);
+}
+
+void ig_layer_each_operand(const ig_rt_layer *l, ig_rt_visit *fn, void *user) {
+  fn(user, l->x);
+  if (l->residual) fn(user, l->residual);
+}
+
+void ig_layer_each_result(const ig_rt_layer *l, ig_rt_visit *fn, void *user) {
+  fn(user, l->y);
+}
+
+bool ig_rt_prepare_layer(ig_binding *b, ig_rt_layer *l) {
+  ig_ctx *c = b->plan->c;
+  l->need = ig_need_make(true);
+  if (l->work != IG_WORK_LAYER) return true;
+  if (!l->pack) l->pack = ig_packs_get(c, b->plan->packs, &l->source);
+  if (!l->pack) return false;
+  ig_layer_need(l->pack->layer, &l->shape, &l->need);
+  size_t bytes = ig_need_bytes(&l->need);
+  if (bytes >= IG_SIZE_NONE) return ig_fail(c, IG_NOMEM, "out of memory: a layer") == IG_OK;
+  if (bytes > b->work) b->work = bytes;
+  return true;
+}
+
+void ig_rt_free_layers(ig_binding *b) {
+  for (size_t i = 0; i < b->steps.n; i++) {
+    const ig_rt_layer *l = b->steps.at[i].layer;
+    if (l && l->pack) ig_packs_release(b->plan->packs, l->pack);
+  }
+}
+
+void ig_rt_run_layer(ig_ctx *c, const ig_rt_layer *l, void *work) {
+  const ig_conv *s = &l->shape;
+  const float *x = ig_tensor_data(l->x);
+  float *y = ig_tensor_data(l->y);
+  if (l->work == IG_WORK_TO_BLOCKS) {
+    ig_layer_block_from(s->n, s->cin, s->in[2], x, y);
+    return;
+  }
+  if (l->work == IG_WORK_FROM_BLOCKS) {
+    ig_layer_block_to(s->n, s->cin, s->in[2], x, y);
+    return;
+  }
+  ig_layer_io io = {.x = x,
+                    .y = y,
+                    .residual = l->residual ? ig_tensor_data(l->residual) : NULL,
+                    .act = l->act,
+                    .lo = l->lo,
+                    .hi = l->hi};
+  ig_workspace w;
+  ig_workspace_enter(&w, &l->need, work);
+  bool ok = ig_layer_run(l->pack->layer, s, &io);
+  ig_workspace_leave(&w);
+  if (!ok) (void)ig_fail(c, IG_NOMEM, "out of memory: working memory of a layer");
+}
+
+// ---- which results differ from the interpreter's
+
+typedef struct matcher {
+  const ig_binding *b;
+  ig_plan_match *at;  // per buffer
+  ig_plan_match worst;
+} matcher;
+
+static void meet(void *user, ig_tensor *t) {
+  matcher *m = user;
+  const ig_rt_buffer *x = ig_rt_find(m->b, t);
+  if (x && m->at[x - m->b->buffers.at] > m->worst) m->worst = m->at[x - m->b->buffers.at];
+}
+
+static void mark(void *user, ig_tensor *t) {
+  const matcher *m = user;
+  const ig_rt_buffer *x = ig_rt_find(m->b, t);
+  if (x) m->at[x - m->b->buffers.at] = m->worst;
+}
+
+// Moving numbers, picking and averaging them does not make an error larger.
+static bool keeps_errors(const ig_rt_step *s) {
+  ig_role r = ig_role_of(s->op)->role;
+  return s->layer || r == IG_ROLE_WINDOWS || r == IG_ROLE_MEAN || r == IG_ROLE_CAT;
+}
+
+bool ig_rt_match_outputs(ig_binding *b) {
+  ig_ctx *c = b->plan->c;
+  ig_scope scope = ig_scope_open(c);
+  matcher m = {.b = b, .at = ig_scope_array(c, b->buffers.n + 1, sizeof *m.at)};
+  ig_plan_match any = IG_MATCH_BITS;
+  for (size_t i = 0; m.at && i <= b->buffers.n; i++) m.at[i] = IG_MATCH_BITS;
+  for (size_t i = 0; m.at && i < b->steps.n; i++) {
+    const ig_rt_step *s = &b->steps.at[i];
+    m.worst = IG_MATCH_BITS;
+    ig_rt_each_operand(b, s, meet, &m);
+    if (m.worst && !keeps_errors(s)) m.worst = IG_MATCH_DERIVED;
+    if (s->inexact && !m.worst) m.worst = IG_MATCH_SUMS;
+    if (m.worst) any = IG_MATCH_DERIVED;
+    ig_rt_each_result(s, mark, &m);
+  }
+  for (size_t i = 0; m.at && i < b->plan->source.noutputs; i++) {
+    ig_rt_output *o = &b->outputs[i];
+    m.worst = IG_MATCH_BITS;
+    ig_rt_each(&o->value, meet, &m);
+    // What interpreted nodes give may depend on anything.
+    o->match = o->value.kind == IG_KIND_NODE ? any : m.worst;
+  }
+  ig_scope_close(c, scope);
+  return m.at != NULL;
+}
+
+// ---- text
+
+static void print_sizes(const ig_conv *s, const int64_t *sizes, ig_str *out) {
+  int first = s->kernel[0] == 1 && s->in[0] == 1 ? 1 : 0;
+  for (int d = first; d < 3; d++) {
+    ig_str_add(out, "%s%lld", d > first ? "x" : "", (long long)sizes[d]);
+  }
+}
+
+static const char *method_text(ig_layer_method m) {
+  static const char *const texts[] = {"none",      "product",   "stem",     "depthwise",
+                                      "winograd2", "winograd4", "winograd6"};
+  return texts[m];
+}
+
+double ig_layer_flops(const ig_rt_layer *l) {
+  if (l->work != IG_WORK_LAYER) return 0;
+  const ig_conv *s = &l->shape;
+  double pixels = (double)(s->transposed ? ig_conv_in(s) : ig_conv_out(s));
+  return 2.0 * (double)s->n * pixels * (double)ig_conv_taps(s) * (double)s->cin *
+         (double)(s->cout / s->groups);
+}
+
+// "winograd4 3x3 64->64, 231.2 MFLOP: aten.convolution.default + aten.relu.default"
+void ig_layer_print(const ig_rt_layer *l, ig_str *out) {
+  const ig_conv *s = &l->shape;
+  if (l->work != IG_WORK_LAYER) {
+    ig_str_add(out, l->work == IG_WORK_TO_BLOCKS ? "to blocks" : "from blocks");
+    return;
+  }
+  if (s->channels_last) {
+    ig_str_add(out, "%lld rows %lld->%lld", (long long)s->in[2], (long long)s->cin,
+               (long long)s->cout);
+  } else {
+    ig_str_add(out, "%s ", method_text(ig_layer_method_of(l->pack->layer)));
+    print_sizes(s, s->kernel, out);
+    ig_str_add(out, " %lld->%lld", (long long)s->cin, (long long)s->cout);
+    if (s->groups > 1) ig_str_add(out, " in %lld groups", (long long)s->groups);
+    ig_str_add(out, " to ");
+    print_sizes(s, s->out, out);
+  }
+  ig_str_add(out, ", %.1f MFLOP: ", ig_layer_flops(l) * 1e-6);
+  for (size_t i = 0; i < l->nops; i++) {
+    ig_str_add(out, "%s%s", i ? " + " : "", l->ops[i]->target);
+  }
+}

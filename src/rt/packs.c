@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _POSIX_C_SOURCE 200809L
+#include "rt/packs.h"
+
+#include <math.h>
+#include <pthread.h>
+
+#include "kernels/conv_inner.h"
+#include "tensor/copy.h"
+
+struct ig_packs {
+  ig_ref ref;
+  ig_alloc alloc;
+  pthread_mutex_t lock;  // held while weights are packed: whoever wants the same ones waits
+  ig_pack *first;
+};
+
+static void fail_memory(ig_ctx *c) {
+  (void)ig_fail(c, IG_NOMEM, "out of memory: packed weights");
+}
+
+static void destroy(ig_ref *ref) {
+  ig_packs *p = (ig_packs *)ref;
+  (void)pthread_mutex_destroy(&p->lock);
+  ig_mem_free(p->alloc, p, sizeof *p);
+}
+
+ig_packs *ig_packs_create(ig_ctx *c) {
+  ig_packs *p = ig_mem_new(c->alloc, sizeof *p);
+  if (!p || pthread_mutex_init(&p->lock, NULL) != 0) {
+    ig_mem_free(c->alloc, p, sizeof *p);
+    fail_memory(c);
+    return NULL;
+  }
+  p->ref.destroy = destroy;
+  atomic_init(&p->ref.count, 1);
+  p->alloc = c->alloc;
+  return p;
+}
+
+ig_packs *ig_packs_retain(ig_packs *p) {
+  ig_ref_retain(&p->ref);
+  return p;
+}
+
+void ig_packs_free(ig_packs *p) {
+  if (p) ig_ref_release(&p->ref);
+}
+
+// ---- weights as the layer has them
+
+static double *read_part(ig_ctx *c, const ig_tensor *t) {
+  double *v = ig_scope_array(c, (size_t)ig_tensor_numel(t), sizeof *v);
+  if (v) ig_tensor_read(t, IG_F64, v);
+  return v;
+}
+
+// y = conv(x) * scale + shift per output channel, in double precision; false after an error.
+static bool channel_terms(ig_ctx *c, const ig_pack_source *s, double *scale, double *shift) {
+  double *v[IG_PACK_PARTS] = {NULL};
+  for (int i = IG_PACK_BIAS; i < IG_PACK_PARTS; i++) {
+    if (!s->part[i]) continue;
+    v[i] = read_part(c, s->part[i]);
+    if (!v[i]) return false;
+  }
+  for (int64_t o = 0; o < s->shape.cout; o++) {
+    scale[o] = 1.0;
+    shift[o] = v[IG_PACK_BIAS] ? v[IG_PACK_BIAS][o] : 0.0;
+    if (v[IG_PACK_MEAN]) {
+      double gamma = v[IG_PACK_GAMMA] ? v[IG_PACK_GAMMA][o] : 1.0;
+      scale[o] = gamma / sqrt(v[IG_PACK_VAR][o] + s->eps);
+      shift[o] = (shift[o] - v[IG_PACK_MEAN][o]) * scale[o];
+      if (v[IG_PACK_BETA]) shift[o] += v[IG_PACK_BETA][o];
+    }
+    if (v[IG_PACK_SHIFT]) shift[o] += v[IG_PACK_SHIFT][o];
+  }
+  return true;
+}
+
+bool ig_pack_can_fold(ig_ctx *c, const ig_pack_source *s) {
+  ig_scope scope = ig_scope_open(c);
+  size_t n = (size_t)s->shape.cout;
+  double *terms = ig_scope_array(c, ig_mem_mul(2, n), sizeof *terms);
+  bool ok = terms && channel_terms(c, s, terms, terms + n);
+  for (size_t i = 0; ok && i < 2 * n; i++) ok = isfinite((float)terms[i]);
+  ig_scope_close(c, scope);
+  return ok;
+}
+
+// The output channel that element i of the weights belongs to.
+static int64_t channel_of(const ig_conv *c, int64_t i) {
+  int64_t window = ig_conv_taps(c);
+  if (!c->transposed) return i / (window * (c->cin / c->groups));
+  int64_t og = c->cout / c->groups;
+  int64_t in = i / window / og;
+  return in / (c->cin / c->groups) * og + i / window % og;
+}
+
+static ig_layer *create_layer(ig_ctx *c, const ig_pack_source *s) {
+  size_t outs = (size_t)s->shape.cout;
+  size_t n = (size_t)ig_tensor_numel(s->part[IG_PACK_WEIGHT]);
+  double *scale = ig_scope_array(c, ig_mem_mul(2, outs), sizeof *scale);
+  float *bias = ig_scope_array(c, outs, sizeof *bias);
+  if (!scale || !bias || !channel_terms(c, s, scale, scale + outs)) return NULL;
+  for (size_t o = 0; o < outs; o++) bias[o] = (float)scale[outs + o];
+  const ig_tensor *given = s->part[IG_PACK_WEIGHT];
+  if (!s->part[IG_PACK_MEAN] && ig_tensor_is_dense(given)) {
+    return ig_layer_create(&s->shape, ig_tensor_data(given), bias, &s->options);
+  }
+  float *w = ig_scope_array(c, n, sizeof *w);
+  if (!w) return NULL;
+  ig_tensor_read(given, IG_F32, w);
+  for (size_t i = 0; s->part[IG_PACK_MEAN] && i < n; i++) {
+    w[i] = (float)((double)w[i] * scale[channel_of(&s->shape, (int64_t)i)]);
+  }
+  return ig_layer_create(&s->shape, w, bias, &s->options);
+}
+
+// ---- sharing
+
+static bool same_part(const ig_tensor *a, const ig_tensor *b) {
+  if (a == b) return true;
+  if (!a || !b || a->storage != b->storage || a->dtype != b->dtype || a->ndim != b->ndim ||
+      a->offset.value != b->offset.value) {
+    return false;
+  }
+  for (int d = 0; d < 2 * a->ndim; d++) {
+    if (a->dims[d].value != b->dims[d].value) return false;
+  }
+  return true;
+}
+
+// Sizes of images and padding do not matter, but for the choice of the method.
+static bool same_shape(const ig_conv *a, const ig_conv *b) {
+  bool same = a->transposed == b->transposed && a->channels_last == b->channels_last &&
+              a->cin == b->cin && a->cout == b->cout && a->groups == b->groups;
+  for (int d = 0; d < 3; d++) {
+    same = same && a->kernel[d] == b->kernel[d] && a->stride[d] == b->stride[d] &&
+           a->dilation[d] == b->dilation[d];
+  }
+  return same;
+}
+
+static bool fits(const ig_pack *k, const ig_pack_source *s, ig_layer_method method) {
+  bool same = k->source.options.method == method && k->lanes == ig_layer_block() &&
+              !(k->source.eps < s->eps) && !(k->source.eps > s->eps) &&
+              same_shape(&k->source.shape, &s->shape);
+  for (int i = 0; same && i < IG_PACK_PARTS; i++) {
+    same = same_part(k->source.part[i], s->part[i]);
+  }
+  return same;
+}
+
+static ig_pack *find(const ig_packs *p, const ig_pack_source *s, ig_layer_method method) {
+  ig_pack *k = p->first;
+  while (k && !fits(k, s, method)) k = k->next;
+  return k;
+}
+
+static ig_pack *create(ig_ctx *c, ig_packs *p, const ig_pack_source *s, ig_layer_method method) {
+  ig_pack *k = ig_mem_new(p->alloc, sizeof *k);
+  ig_scope scope = ig_scope_open(c);
+  if (k) k->layer = create_layer(c, s);
+  ig_scope_close(c, scope);
+  if (!k || !k->layer) {
+    ig_mem_free(p->alloc, k, sizeof *k);
+    fail_memory(c);
+    return NULL;
+  }
+  k->source = *s;
+  k->source.options.method = method;
+  k->lanes = ig_layer_block();
+  for (int i = 0; i < IG_PACK_PARTS; i++) {
+    if (s->part[i]) (void)ig_tensor_retain(s->part[i]);
+  }
+  k->next = p->first;
+  p->first = k;
+  return k;
+}
+
+const ig_pack *ig_packs_get(ig_ctx *c, ig_packs *p, const ig_pack_source *s) {
+  ig_layer_method method = ig_layer_choose(&s->shape, &s->options);
+  (void)pthread_mutex_lock(&p->lock);
+  ig_pack *k = find(p, s, method);
+  if (!k) k = create(c, p, s, method);
+  if (k) k->users++;
+  (void)pthread_mutex_unlock(&p->lock);
+  return k;
+}
+
+void ig_packs_release(ig_packs *p, const ig_pack *k) {
+  (void)pthread_mutex_lock(&p->lock);
+  ig_pack **at = &p->first;
+  while (*at != k) at = &(*at)->next;
+  ig_pack *mine = *at;
+  bool last = --mine->users == 0;
+  if (last) {
+    *at = mine->next;
+    ig_layer_free(mine->layer);
+    for (int i = 0; i < IG_PACK_PARTS; i++) ig_tensor_release(mine->source.part[i]);
+    ig_mem_free(p->alloc, mine, sizeof *mine);
+  }
+  (void)pthread_mutex_unlock(&p->lock);
+}
+
+size_t ig_packs_count(ig_packs *p) {
+  size_t n = 0;
+  (void)pthread_mutex_lock(&p->lock);
+  for (const ig_pack *k = p->first; k; k = k->next) n++;
+  (void)pthread_mutex_unlock(&p->lock);
+  return n;
+}
