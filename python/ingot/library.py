@@ -31,7 +31,7 @@ def _overload(name: str) -> Any:
     try:
         return lookup_op(name)
     except AttributeError:
-        raise RuntimeError(f"Could not find schema for {name}: no operator of that name is defined") from None
+        raise RuntimeError(f"operator {name} does not exist") from None
 
 
 class Library:

@@ -79,12 +79,23 @@ def mutates_and_returns_first_arg(op: Any) -> bool:
     return alias is not None and alias.is_write and alias.after_set == arguments[0].alias_info.after_set
 
 
+def is_tensor_like_type(typ: Any) -> bool:
+    return str(typ) in ("Tensor", "Optional[Tensor]")
+
+
+def is_tensorlist_like_type(typ: Any) -> bool:
+    return str(typ) in (
+        "List[Tensor]", "List[Optional[Tensor]]", "Optional[List[Tensor]]", "Optional[List[Optional[Tensor]]]"
+    )  # fmt: skip
+
+
 def has_kwarg_only_args(schema: Any) -> bool:
     return any(a.kwarg_only for a in schema.arguments)
 
 
 def has_kwarg_only_tensors(schema: Any) -> bool:
-    return any(a.kwarg_only and "Tensor" in str(a.type) for a in schema.arguments)
+    named = [a.type for a in schema.arguments if a.kwarg_only]
+    return any(is_tensor_like_type(t) or is_tensorlist_like_type(t) for t in named)
 
 
 def fill_defaults(schema: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
