@@ -213,8 +213,18 @@ BINARY(mul, MUL)
 BINARY(truediv, TRUEDIV)
 BINARY(lshift, LSHIFT)
 BINARY(rshift, RSHIFT)
-BINARY(and, AND)
-BINARY(or, OR)
+
+// Of truth values; Python reports other operands.
+static bool is_truth(PyObject *o) {
+  return PyBool_Check(o) || Py_IS_TYPE(o, &py_symbool_type);
+}
+#define LOGIC(name, fn)                                         \
+  static PyObject *sym_##name(PyObject *a, PyObject *b) {       \
+    if (!is_truth(a) || !is_truth(b)) Py_RETURN_NOTIMPLEMENTED; \
+    return apply(IG_EXPR_##fn, (PyObject *[]){a, b}, 2);        \
+  }
+LOGIC(and, AND)
+LOGIC(or, OR)
 
 #define UNARY(name, fn)                      \
   static PyObject *sym_##name(PyObject *o) { \

@@ -84,7 +84,7 @@ const char *ig_onnx_stack_indices(ig_onnx *x, const ig_onnx_indices *in) {
     names[i] = ig_onnx_unsqueeze(x, name, -1, NULL);
   }
   if (in->n > 1) return ig_onnx_concat(x, names, in->n, -1, NULL);
-  ig_onnx_count_values(x, 2);
+  ig_onnx_count_values(x, x->least < 13 ? 2 : 1);
   return names[0];
 }
 

@@ -344,3 +344,18 @@ def test_one_of_the_rows_of_an_expanded_tensor_is_written():
 
     same_as_eager(f, lambda n: (torch.arange(2.0 * n).reshape(n, 2),), 3, 4, 5)
     same_as_eager(f, lambda n: (torch.arange(2.0 * n).reshape(n, 2).requires_grad_(),), 3, 4, 5)
+
+
+def test_a_part_of_an_expanded_input_is_written():
+    def f(x):
+        x[1:].copy_(x[1:])
+        x[0, :1] = 7
+        return (x + 1,)
+
+    same_as_eager(f, lambda n: (torch.arange(1.0).reshape(1, 1).expand(1, n),), 3, 4)
+
+
+def test_a_hidden_write_to_a_view_of_a_leaf():
+    x = torch.zeros(3, 2, requires_grad=True)
+    torch.compile(lambda row: row.detach().fill_(2), backend="aot_eager")(x[0])
+    assert x.tolist() == [[2, 2], [0, 0], [0, 0]]

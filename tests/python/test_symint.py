@@ -225,3 +225,11 @@ def test_environments_and_ranges():
     assert ValueRanges.wrap(3).is_singleton() and str(ValueRanges.unknown()) == "VR[-oo, oo]"
     with pytest.raises(ValueRangeError, match="Invalid ranges"):
         ValueRanges(5, 2)
+
+
+@pytest.mark.parametrize("function", [operator.and_, operator.or_])
+def test_bits_of_numbers_are_not_symbolic(env, function):
+    for other in (3, True, symbol(env)):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            function(symbol(env), other)
+    assert isinstance(function(symbol(env) > 3, symbol(env) < 9), SymBool)

@@ -67,7 +67,8 @@ def _write_back(old: Tensor, new: Tensor, reshaped: bool) -> None:
     if reshaped:
         with ingot.no_grad():
             old.as_strided_(new.size(), new.stride(), new.storage_offset())
-    if old.requires_grad and old.is_leaf:
+    base = old if old._base is None else old._base
+    if old.requires_grad and base.is_leaf:  # autograd refuses such a write: the program hid it
         with ingot.no_grad():
             old.detach().copy_(new)
     else:
@@ -229,6 +230,11 @@ def _memory_of(t: Any) -> Any:
     return t.untyped_storage().data_ptr() if real else None
 
 
+def _is_repeated(t: Tensor) -> bool:
+    """Is it expanded: do several indices show one element?"""
+    return any(n > 1 and step == 0 for n, step in zip(t.shape, t.stride()))
+
+
 def _groups(args: Sequence[Any]) -> list[list[int]]:
     """Positions of arguments over the same memory, if there are several."""
     found: dict[Any, list[int]] = {}
@@ -301,6 +307,8 @@ def compile_flat(
     if traced is None:  # a gradient needs what was overwritten: a backward says so, if there is one
         return lambda given: list(fn(*given))
     written = set(traced.meta.mutated_inp_runtime_indices)
+    if any(_is_repeated(args[i]) for i in written):  # a part of it is written, which no new value of all of it is
+        return lambda given: list(fn(*given))
     overlapping = [g for g in _groups(args) if written.intersection(g)]
     shared = None
     if overlapping:

@@ -102,7 +102,7 @@ static void qr_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value
     ig_dense_eye(outs[0].tensor);
     return;
   }
-  if (ig_tensor_numel(a) == 0) return;
+  if (m == 0 || n == 0) return;
   int64_t count = ig_tensor_numel(a) / (m * n);
   size_t size = ig_dtype_size(a->dtype);
   ig_scope s = ig_scope_open(c);
