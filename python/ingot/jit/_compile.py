@@ -22,6 +22,7 @@ SOURCES = {
     "ingot.nn.functional": ("functional", "pooling", "losses", "resize", "attention_function"),
     "ingot.nn._losses": ("losses",),
     "ingot.nn._attention": ("attention_function",),
+    "ingot": ("functions",),
     "ingot.functional": ("functions",),
     "ingot.nn.utils.rnn": ("packing",),
 }
