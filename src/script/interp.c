@@ -102,8 +102,9 @@ static bool run_op(ig_srun *r, ig_sframe *f, const ig_sinsn *i) {
       return false;
     }
   }
+  size_t decisions = ig_srecord_decisions(c);
   ig_call(c, i->op, args, outs);
-  if (c->status == IG_OK) {
+  if (c->status == IG_OK && ig_srecord_may_count(c, f, i, decisions)) {
     size_t n = i->op->schema.nrets < i->n_out ? i->op->schema.nrets : i->n_out;
     // The usual result, a new tensor that only the scope holds: its reference moves.
     if (n == 1 && outs[0].kind == IG_KIND_TENSOR && c->pool.n == s.mark + 1 &&

@@ -26,6 +26,11 @@ bool ig_srecord_takes_loop(ig_ctx *c, const ig_sframe *f, const ig_sinsn *i);
 // May a branch or loop that cannot be recorded follow the example? Not where conditions are
 // recorded: for other sizes the program would be wrong. False after the error.
 bool ig_srecord_may_decide(ig_ctx *c);
+// Decisions about dynamic sizes so far, where conditions on them are recorded.
+size_t ig_srecord_decisions(const ig_ctx *c);
+// May the script use the list that an operator has returned, if the operator has decided anything
+// about dynamic sizes since? False after the error.
+bool ig_srecord_may_count(ig_ctx *c, const ig_sframe *f, const ig_sinsn *i, size_t decisions);
 // Records the loop. The frame goes on behind it. False after an error.
 bool ig_srecord_loop(ig_srun *r, ig_sframe *f, const ig_sinsn *i);
 

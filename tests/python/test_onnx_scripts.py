@@ -331,9 +331,33 @@ class Growing(nn.Module):
         return x
 
 
-@pytest.mark.parametrize("make", [Appended, Comprehension, AppendedIfLong, Growing, ViewOfWhatIsRead])
+class CountOfRows(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x * len(x.unbind(0))
+
+
+class Joined(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.cat(x.split(1)) + 1
+
+
+@pytest.mark.parametrize(
+    "make", [Appended, Comprehension, AppendedIfLong, Growing, ViewOfWhatIsRead, Pieces, CountOfRows, Joined]
+)
 def test_what_is_right_for_the_example_only_is_refused(make) -> None:
     model = torch.jit.script(make())
-    with pytest.raises((NotImplementedError, RuntimeError), match="depends on dynamic sizes|be like carried"):
+    with pytest.raises((NotImplementedError, RuntimeError), match="depends on (dynamic sizes|a dynamic size)|be like carried"):
         exported(model, (torch.randn(3, 4),), {"x0": {0: "rows"}})
     compare(exported(model, (torch.randn(3, 4),), None), model, (torch.randn(3, 4),))
+
+
+class Halves(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        a, b = x.split(2)
+        return a + b + x.unbind(0)[1]
+
+
+def test_lists_that_are_taken_apart_may_come_from_dynamic_sizes() -> None:
+    model = torch.jit.script(Halves())
+    x = torch.randn(4, 3)
+    compare(exported(model, (x,), {"x0": {0: "rows"}}), model, (x,))
