@@ -346,7 +346,9 @@ class Joined(nn.Module):
 )
 def test_what_is_right_for_the_example_only_is_refused(make) -> None:
     model = torch.jit.script(make())
-    with pytest.raises((NotImplementedError, RuntimeError), match="depends on (dynamic sizes|a dynamic size)|be like carried"):
+    with pytest.raises(
+        (NotImplementedError, RuntimeError), match="depends on (dynamic sizes|a dynamic size)|be like carried"
+    ):
         exported(model, (torch.randn(3, 4),), {"x0": {0: "rows"}})
     compare(exported(model, (torch.randn(3, 4),), None), model, (torch.randn(3, 4),))
 
