@@ -96,7 +96,7 @@ static PyMethodDef methods[] = {
     {"__getstate__", getstate, METH_NOARGS, NULL}, {"__reduce__", reduce, METH_NOARGS, NULL},
     {"__copy__", copy, METH_NOARGS, NULL},         {"__deepcopy__", copy, METH_O, NULL},
     {"unpack", unpack, METH_NOARGS, NULL},         {"bias", bias_of, METH_NOARGS, NULL},
-    {"_type_name", type_name, METH_NOARGS, NULL},  {NULL},
+    {"_type_name", type_name, METH_NOARGS, NULL},  {NULL, NULL, 0, NULL},
 };
 
 PyTypeObject py_native_type = {
@@ -220,7 +220,7 @@ static PyMethodDef functions[] = {
     {"_is_native_class", is_native_class, METH_O,
      "Whether a qualified name is one of the library's own classes."},
     {"_native_object", native_object, METH_VARARGS, "An object of a class, made from its state."},
-    {NULL},
+    {NULL, NULL, 0, NULL},
 };
 
 int py_add_native(PyObject *m) {

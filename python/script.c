@@ -442,7 +442,7 @@ static PyMethodDef function_methods[] = {
     {"graph_for", (PyCFunction)(void (*)(void))graph_for, METH_VARARGS | METH_KEYWORDS,
      "Calls the function; the graph that ran, with all calls inlined."},
     {"_ensure", ensure, METH_NOARGS, "Compiles the body if that was not done yet."},
-    {NULL},
+    {NULL, NULL, 0, NULL},
 };
 
 static PyGetSetDef function_getset[] = {
@@ -455,7 +455,7 @@ static PyGetSetDef function_getset[] = {
     {"code_with_constants", get_code_with_constants, NULL, NULL, NULL},
     {"__signature__", get_signature, NULL, NULL, NULL},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
-    {NULL},
+    {NULL, NULL, NULL, NULL, NULL},
 };
 
 PyTypeObject py_sfunction_type = {
@@ -541,7 +541,7 @@ static PyMethodDef functions[] = {
     {"_script_has_name", has_name, METH_O, "Whether a function or type has this name."},
     {"_script_has_operator", has_operator, METH_O, "Whether there is an operator of this name."},
     {"_script_parse_type", parse_type, METH_VARARGS, "The type of an annotation."},
-    {NULL},
+    {NULL, NULL, 0, NULL},
 };
 
 int py_add_script(PyObject *m) {

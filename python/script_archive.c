@@ -177,7 +177,7 @@ static PyMethodDef functions[] = {
     {"_script_save", save, METH_VARARGS, "The bytes of an archive."},
     {"_script_save_file", save_file, METH_VARARGS, "Writes an archive to a file."},
     {"_script_load", load, METH_O, "The module of an archive."},
-    {NULL},
+    {NULL, NULL, 0, NULL},
 };
 
 int py_add_script_archive(PyObject *m) {

@@ -161,7 +161,7 @@ static PyMethodDef class_methods[] = {
     {"method_names", method_names, METH_NOARGS, NULL},
     {"attributes", attributes, METH_NOARGS, NULL},
     {"type", get_type, METH_NOARGS, NULL},
-    {NULL},
+    {NULL, NULL, 0, NULL},
 };
 
 PyTypeObject py_sclass_type = {
@@ -277,7 +277,7 @@ static PyMethodDef functions[] = {
     {"_script_enum", new_enum, METH_VARARGS, "A new enum."},
     {"_script_interface", new_interface, METH_VARARGS, "A new interface."},
     {"_script_named_tuple", new_named_tuple, METH_VARARGS, "A named tuple."},
-    {NULL},
+    {NULL, NULL, 0, NULL},
 };
 
 int py_add_script_class(PyObject *m) {

@@ -70,7 +70,7 @@ static PyMethodDef functions[] = {
     {"_script_freeze", freeze_module, METH_VARARGS, "A frozen copy of a module."},
     {"_script_optimize_frozen", optimize_frozen, METH_VARARGS,
      "Optimizes a method of a frozen module."},
-    {NULL},
+    {NULL, NULL, 0, NULL},
 };
 
 int py_add_script_freeze(PyObject *m) {

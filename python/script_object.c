@@ -332,14 +332,14 @@ static PyMethodDef object_methods[] = {
     {"_method_names", names_of_methods, METH_NOARGS, NULL},
     {"_type", get_type, METH_NOARGS, NULL},
     {"_class", get_class, METH_NOARGS, NULL},
-    {NULL},
+    {NULL, NULL, 0, NULL},
 };
 
 static PyMethodDef module_methods[] = {
     {"_parameters", parameters, METH_NOARGS, NULL},
     {"_buffers", buffers, METH_NOARGS, NULL},
     {"_modules", children, METH_NOARGS, NULL},
-    {NULL},
+    {NULL, NULL, 0, NULL},
 };
 
 PyTypeObject py_sobject_type = {
@@ -368,7 +368,7 @@ static PyMethodDef functions[] = {
     {"_script_instance", py_script_instance, METH_O, "A new object of a class."},
     {"_script_set_refusal", py_script_set_refusal, METH_VARARGS, "Calls only raise."},
     {"_script_set_host", py_script_set_host, METH_VARARGS, "Python runs the function."},
-    {NULL},
+    {NULL, NULL, 0, NULL},
 };
 
 int py_add_script_object(PyObject *m) {

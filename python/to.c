@@ -182,7 +182,7 @@ static PyObject *cpu(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject 
 static PyObject *to_kind(PyObject *o, const char *name, int kind, PyObject *const *args,
                          Py_ssize_t n, PyObject *kwnames) {
   conversion k = {
-      .name = name, .has_device = true, .device = {(ig_device_type)kind, 0}, .format = ig_none()};
+      .name = name, .has_device = true, .device = {(int16_t)kind, 0}, .format = ig_none()};
   for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); i++) {
     bool device = PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "device") == 0;
     if (device && args[n + i] == Py_None) continue;

@@ -48,7 +48,7 @@ static void print_flatten(const ig_printer *p, const ig_graph *g) {
   ig_str_add(p->s, ", = fx_pytree.tree_flatten_spec(%s[", t->keys ? "(" : "");
   for (size_t i = 0; i < t->npos; i++) ig_str_add(p->s, "%s%s", i ? ", " : "", t->names[i]);
   ig_str_add(p->s, t->keys ? "], {" : "]");
-  for (size_t i = t->npos; i < t->n; i++) {
+  for (size_t i = t->npos; t->keys && i < t->n; i++) {
     ig_str_add(p->s, "%s'%s':%s", i > t->npos ? ", " : "", t->keys[i - t->npos], t->names[i]);
   }
   ig_str_add(p->s, t->keys ? "}), self._in_spec)\n" : ", self._in_spec)\n");

@@ -134,8 +134,8 @@ double ig_layer_flops(const ig_rt_layer *l) {
   if (l->work != IG_WORK_LAYER) return 0;
   const ig_conv *s = &l->shape;
   double pixels = (double)(s->transposed ? ig_conv_in(s) : ig_conv_out(s));
-  return 2.0 * (double)s->n * pixels * (double)ig_conv_taps(s) * (double)s->cin *
-         (double)(s->cout / s->groups);
+  return 2.0 * (double)s->n * pixels * (double)ig_conv_taps(s) * (double)s->cin * (double)s->cout /
+         (double)s->groups;
 }
 
 // "winograd4 3x3 64->64, 231.2 MFLOP: aten.convolution.default + aten.relu.default"
