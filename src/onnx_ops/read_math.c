@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise operators: arithmetic, comparison, logic, bits, activations.
+#include <math.h>
 #include <string.h>
 
 #include "onnx_read/reader.h"
@@ -260,7 +261,27 @@ static void read_clip_1(ig_rd *r) {
   double high = ig_rd_attr_float(r, "max", 3.402823466e+38);
   ig_rd_out(r, 0, ig_clamp_with(r->c, x, ig_of_f64(low), ig_of_f64(high)));
 }
+// A bound that is known now, as a number; none: there is no such bound. False: it is computed, or
+// is no ordinary number.
+static bool known_bound(ig_rd *r, size_t i, ig_value *out) {
+  *out = ig_none();
+  if (!ig_rd_has(r, i)) return true;
+  const ig_tensor *t = ig_rd_opt(r, i);
+  bool known = t && !ig_tensor_is_fake(t) && (t->dtype == IG_F32 || t->dtype == IG_F64);
+  if (!known || ig_tensor_numel(t) != 1) return false;
+  *out = ig_of_f64(ig_rd_one_float(r, i));
+  return !isnan(out->f);
+}
+
 static void read_clip(ig_rd *r) {
+  ig_value bounds[2];
+  if (known_bound(r, 1, &bounds[0]) && known_bound(r, 2, &bounds[1])) {
+    ig_tensor *x = ig_rd_in(r, 0);
+    bool any = bounds[0].kind != IG_KIND_NONE || bounds[1].kind != IG_KIND_NONE;
+    if (x && any) x = ig_clamp_with(r->c, x, bounds[0], bounds[1]);
+    ig_rd_out(r, 0, x);
+    return;
+  }
   ig_tensor *low = ig_rd_opt(r, 1);
   clip_to(r, low, ig_rd_opt(r, 2));
 }
