@@ -84,7 +84,10 @@ static bool transposed_pads(ig_rd *r, const ig_tensor *x, ig_rd_window *w, const
     int64_t size = ig_rd_plain(r, ig_rd_size(r, x, 2 + i));
     int64_t full = (size - 1) * w->stride[i] + extra[i] + ig_rd_window_reach(w, i);
     int64_t want = shape && n ? shape[i] : size * w->stride[i];
-    if (want < 1 || want > (int64_t)1 << 40) ig_rd_fail(r, IG_INVALID, "an output of this shape");
+    if (want < 1 || want > (int64_t)1 << 40) {
+      ig_rd_fail(r, IG_INVALID, "dimension %d of the output has size %lld", 2 + i, (long long)want);
+      return false;
+    }
     int64_t total = full - want;
     int64_t half = total < 0 ? 0 : total / 2;
     bool upper = strcmp(how, "SAME_UPPER") == 0;
@@ -115,7 +118,10 @@ static void read_conv_transpose(ig_rd *r) {
   int64_t extra[IG_WINDOW_MAX] = {0};
   const int64_t *given = ig_rd_attr_ints(r, "output_padding", &n);
   for (int i = 0; i < win.n && given && n == (size_t)win.n; i++) {
-    if (given[i] < 0 || given[i] > 1 << 20) ig_rd_fail(r, IG_INVALID, "output_padding");
+    if (given[i] < 0 || given[i] > 1 << 20) {
+      ig_rd_fail(r, IG_INVALID, "attribute 'output_padding' has %lld", (long long)given[i]);
+      return;
+    }
     extra[i] = given[i];
   }
   if (!transposed_pads(r, x, &win, extra)) return;

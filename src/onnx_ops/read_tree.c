@@ -406,7 +406,13 @@ static void read_tree_classifier(ig_rd *r) {
     ig_rd_classify(r, y, post, false);
     return;
   }
-  y = ig_rd_slice(r, y, 1, ids && nids ? ids[0] : 0, (ids && nids ? ids[0] : 0) + 1, 1);
+  int64_t first = ids && nids ? ids[0] : 0;
+  if (first < 0 || first >= (int64_t)classes) {
+    ig_rd_fail(r, IG_INVALID, "class_ids: %lld is no index of %zu classes", (long long)first,
+               classes);
+    return;
+  }
+  y = ig_rd_slice(r, y, 1, first, first + 1, 1);
   if (strcmp(post, "NONE") == 0 && y) {  // scores are probabilities: 1 - p, p
     ig_tensor *no = ig_rd_addn(r, ig_rd_muln(r, y, -1), 1);
     ig_rd_classify(r, no ? ig_rd_cat(r, (ig_tensor *[]){no, y}, 2, 1) : NULL, post, false);
