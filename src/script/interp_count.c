@@ -5,7 +5,6 @@
 #include "script/builtin.h"
 #include "script/form.h"
 #include "script/interp_record.h"
-#include "script/passes.h"
 #include "sym/env.h"
 
 static bool takes_apart(ig_sunit *u, const ig_snode *n) {

@@ -211,7 +211,7 @@ def test_environments_and_ranges():
 
     env = ShapeEnv()
     u = env.create_unbacked_symint()
-    assert u.node.shape_env is env
+    assert u.node.shape_env is env and env.is_unbacked_symint(u.node.expr)
     torch._check_is_size(u)
     assert not guard_size_oblivious(u == 0) and not guard_size_oblivious(u == 1)
     constrain_range(u, min=2, max=5)

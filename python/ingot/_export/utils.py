@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ingot._C import Tensor
@@ -86,6 +86,18 @@ def node_replace_(old_node: Node, new_node: Node) -> None:
     old_node.graph.erase_node(old_node)
 
 
+def replace_call(node: Node, results: Node | Sequence[Node]) -> None:
+    """Other nodes take the place of a call: one for the call itself, or one for each of its items."""
+    graph = node.graph
+    if isinstance(results, Node):
+        node.replace_all_uses_with(results)
+    else:
+        for user in list(node.users):
+            user.replace_all_uses_with(results[user.args[1]])
+            graph.erase_node(user)
+    graph.erase_node(node)
+
+
 def node_inline_(call_mod_node: Node) -> None:
     """The graph of a module takes the place of its call; inputs become operands."""
     if call_mod_node.op != "call_module":
@@ -98,13 +110,7 @@ def node_inline_(call_mod_node: Node) -> None:
     )
     with graph.inserting_before(call_mod_node):
         results = graph.graph_copy(sub.graph, values)
-    if isinstance(results, Node):
-        call_mod_node.replace_all_uses_with(results)
-    else:
-        for user in list(call_mod_node.users):
-            user.replace_all_uses_with(results[user.args[1]])
-            graph.erase_node(user)
-    graph.erase_node(call_mod_node)
+    replace_call(call_mod_node, results)
     gm.delete_all_unused_submodules()
     gm.recompile()
 

@@ -61,7 +61,7 @@ class _AddRuntimeAssertionsForInlineConstraintsPass(PassBase):
                 continue
             for node in list(module.graph.nodes):
                 value = node.meta.get("val") if node.op == "call_function" else None
-                if not isinstance(value, _C.SymInt) or str(value) not in ranges or not str(value).startswith("u"):
+                if not isinstance(value, _C.SymInt) or str(value) not in ranges or value.node.has_hint():
                     continue
                 low, high = _convert_range_to_int(ranges[str(value)])
                 last = node

@@ -2,11 +2,11 @@
 """Switches of a mode between the nodes of a graph become calls of higher-order operators around what they affect."""
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
-from typing import Any
 
 from ingot import fx
-from ingot._export.utils import node_inline_, nodes_filter, nodes_first, sequential_split
+from ingot._export.utils import node_inline_, nodes_filter, nodes_first, replace_call, sequential_split
 from ingot.export.graph_signature import ExportGraphSignature
 from ingot.fx import Node
 
@@ -39,22 +39,10 @@ def _replace_with_hop_helper(node: Node, enter: Node, make_hop: Callable[..., No
     items = []
     for i, value in enumerate(values):
         with graph.inserting_after(items[-1] if items else call):
-            items.append(graph.call_function(_getitem(), (call, i)))
+            items.append(graph.call_function(operator.getitem, (call, i)))
         items[-1].meta = dict(value.meta)
-    if single:
-        node.replace_all_uses_with(items[0])
-    else:
-        for user in list(node.users):
-            user.replace_all_uses_with(items[user.args[1]])
-            graph.erase_node(user)
-    graph.erase_node(node)
+    replace_call(node, items[0] if single else items)
     sub.recompile()
-
-
-def _getitem() -> Any:
-    import operator
-
-    return operator.getitem
 
 
 def _split(gm: fx.GraphModule, is_switch: Callable[[Node], bool], treat: Callable[[Node], None]) -> fx.GraphModule:

@@ -603,7 +603,8 @@ class ShapeEnv(_C.ShapeEnv):
         return number.node.expr if isinstance(number, _SYMBOLIC) else number
 
     def is_unbacked_symint(self, symbol: Any) -> bool:
-        return str(symbol).startswith("u")
+        number = self._number(symbol)
+        return isinstance(number, _C.SymInt) and not number.node.has_hint()
 
     def get_nontrivial_guards(self) -> list[Any]:
         """Guards that do not follow from what the symbols are known to be."""
