@@ -263,8 +263,6 @@ static void read_col2im(ig_rd *r) {
     ig_rd_out(r, 0, flat_col2im(r, x, &b));
     return;
   }
-  const float *data = ig_rd_bytes(r, x, IG_F32);
-  if (!data) return;
   int64_t positions = 1;
   int64_t per_block = 1;
   int64_t pixels = 1;
@@ -275,18 +273,20 @@ static void read_col2im(ig_rd *r) {
     if (!ig_checked_mul(per_block, b.block[i], &per_block)) per_block = INT64_MAX;
     dims[2 + i] = b.image[i];
   }
-  int64_t rows = ig_rd_size(r, x, 1).value;  // concrete: x has bytes
-  if (positions != ig_rd_size(r, x, 2).value || rows % per_block) {
+  ig_int rows = ig_rd_size(r, x, 1);
+  if (ig_rd_differs(ig_rd_size(r, x, 2), positions) || (!rows.expr && rows.value % per_block)) {
     ig_rd_fail(r, IG_MISMATCH, "the columns do not fit the blocks");
     return;
   }
-  dims[0] = ig_rd_size(r, x, 0).value;
-  dims[1] = rows / per_block;
+  const float *data = ig_rd_bytes(r, x, IG_F32);
+  if (!data) return;
+  dims[0] = ig_rd_size(r, x, 0).value;  // concrete: x has bytes
+  dims[1] = rows.value / per_block;
   ig_tensor *out = ig_rd_real(r, IG_F32, dims, b.n + 2);
   if (!out || positions == 0) return;
   float *image = ig_tensor_data(out);
   memset(image, 0, (size_t)ig_tensor_numel(out) * sizeof *image);
-  for (int64_t row = 0; row < dims[0] * rows; row++) {
+  for (int64_t row = 0; row < dims[0] * rows.value; row++) {
     int64_t offset[IG_WINDOW_MAX];
     int64_t k = row % per_block;
     for (int i = b.n - 1; i >= 0; i--) {
@@ -352,17 +352,17 @@ static float deform_at(const deform *d, int64_t n, int64_t oc, int64_t oy, int64
   return sum;
 }
 
-static bool deform_fits(const deform *d, const ig_tensor *off, const ig_tensor *mask) {
+// Sizes that are still symbols are taken to fit; data, which a kernel needs, has none.
+static bool deform_fits(const deform *d, int64_t n, const ig_tensor *off, const ig_tensor *mask) {
   int64_t k = d->win.kernel[0] * d->win.kernel[1];
-  const ig_int *s = ig_sizes(off);
-  bool ok =
-      off->ndim == 4 && s[1].value == d->og * k * 2 && s[2].value == d->oh && s[3].value == d->ow;
-  if (mask) {
-    const ig_int *m = ig_sizes(mask);
-    ok = ok && mask->ndim == 4 && m[0].value == s[0].value && m[1].value == d->og * k &&
-         m[2].value == d->oh && m[3].value == d->ow;
+  const int64_t offset[] = {n, d->og * k * 2, d->oh, d->ow};
+  const int64_t weight[] = {n, d->og * k, d->oh, d->ow};
+  if (off->ndim != 4 || (mask && mask->ndim != 4)) return false;
+  for (int i = 0; i < 4; i++) {
+    if (ig_rd_differs(ig_sizes(off)[i], offset[i])) return false;
+    if (mask && ig_rd_differs(ig_sizes(mask)[i], weight[i])) return false;
   }
-  return ok;
+  return true;
 }
 
 static void read_deform_conv(ig_rd *r) {
@@ -377,13 +377,11 @@ static void read_deform_conv(ig_rd *r) {
     ig_rd_fail(r, IG_UNSUPPORTED, "deformable convolution of %d dimensions", x->ndim - 2);
     return;
   }
-  d.x = ig_rd_bytes(r, x, IG_F32);
-  d.w = ig_rd_bytes(r, w, IG_F32);
-  d.offset = ig_rd_bytes(r, off, IG_F32);
-  d.mask = mask ? ig_rd_bytes(r, mask, IG_F32) : NULL;
-  d.bias = b ? ig_rd_bytes(r, b, IG_F32) : NULL;
-  if (!ig_rd_ok(r)) return;
-  int64_t n = ig_rd_size(r, x, 0).value;  // concrete: x has bytes
+  if (ig_tensor_is_symbolic(x) || ig_tensor_is_symbolic(w) || (b && ig_tensor_is_symbolic(b))) {
+    (void)ig_rd_bytes(r, x, IG_F32);  // says that it can only be run
+    return;
+  }
+  int64_t n = ig_rd_size(r, x, 0).value;
   d.c = ig_rd_size(r, x, 1).value;
   d.h = ig_rd_size(r, x, 2).value;
   d.wd = ig_rd_size(r, x, 3).value;
@@ -396,10 +394,16 @@ static void read_deform_conv(ig_rd *r) {
       1;
   bool bias_fits = !b || ig_tensor_numel(b) == d.oc;
   if (d.og < 1 || d.c % d.og || d.oh < 1 || d.ow < 1 || !bias_fits ||
-      ig_rd_size(r, off, 0).value != n || !deform_fits(&d, off, mask)) {
+      !deform_fits(&d, n, off, mask)) {
     ig_rd_fail(r, IG_MISMATCH, "offset, mask or bias do not fit the windows");
     return;
   }
+  d.x = ig_rd_bytes(r, x, IG_F32);
+  d.w = ig_rd_bytes(r, w, IG_F32);
+  d.offset = ig_rd_bytes(r, off, IG_F32);
+  d.mask = mask ? ig_rd_bytes(r, mask, IG_F32) : NULL;
+  d.bias = b ? ig_rd_bytes(r, b, IG_F32) : NULL;
+  if (!ig_rd_ok(r)) return;
   int64_t dims[4] = {n, d.oc, d.oh, d.ow};
   ig_tensor *out = ig_rd_real(r, IG_F32, dims, 4);
   float *to = out ? ig_tensor_data(out) : NULL;

@@ -63,23 +63,23 @@ static double sample(const volume *v, const float *plane, const double *p) {
 }
 
 static void sample_volume(ig_rd *r, ig_tensor *x, ig_tensor *grid, volume *v) {
-  v->x = ig_rd_bytes(r, x, IG_F32);
-  const float *g = ig_rd_bytes(r, grid, IG_F32);
-  if (!v->x || !g) return;
   const ig_int *s = ig_sizes(grid);
-  int64_t n = ig_rd_size(r, x, 0).value;  // concrete: x has bytes
-  int64_t c = ig_rd_size(r, x, 1).value;
-  int64_t dims[5] = {n, c, s[1].value, s[2].value, s[3].value};
-  for (int i = 0; i < 3; i++) v->size[i] = ig_rd_size(r, x, 2 + i).value;
-  if (s[0].value != n || s[4].value != 3) {
+  ig_int n = ig_rd_size(r, x, 0);
+  if ((!n.expr && ig_rd_differs(s[0], n.value)) || ig_rd_differs(s[4], 3)) {
     ig_rd_fail(r, IG_MISMATCH, "the grid does not fit the input");
     return;
   }
+  v->x = ig_rd_bytes(r, x, IG_F32);
+  const float *g = ig_rd_bytes(r, grid, IG_F32);
+  if (!v->x || !g) return;
+  int64_t c = ig_rd_size(r, x, 1).value;  // concrete: x and the grid have bytes
+  int64_t dims[5] = {n.value, c, s[1].value, s[2].value, s[3].value};
+  for (int i = 0; i < 3; i++) v->size[i] = ig_rd_size(r, x, 2 + i).value;
   ig_tensor *out = ig_rd_real(r, IG_F32, dims, 5);
   float *to = out ? ig_tensor_data(out) : NULL;
   int64_t points = dims[2] * dims[3] * dims[4];
   int64_t plane = v->size[0] * v->size[1] * v->size[2];
-  for (int64_t i = 0; to && i < n * c * points; i++) {
+  for (int64_t i = 0; to && i < n.value * c * points; i++) {
     const float *at = g + (i / (c * points) * points + i % points) * 3;
     double p[3];
     for (int k = 0; k < 3; k++) p[k] = place(v, (double)at[2 - k], v->size[k]);

@@ -193,6 +193,8 @@ int64_t ig_rd_plain(ig_rd *r, ig_int size);  // specialised
 // The size of a dimension, counted from the end if it is negative. IG_INVALID: the tensor does not
 // have it; then 1. A model may give an operand any rank, so formulas do not index ig_sizes.
 ig_int ig_rd_size(ig_rd *r, const ig_tensor *t, int dim);
+// A size that is known is another one than a kernel expects.
+bool ig_rd_differs(ig_int size, int64_t expected);
 // Rejects results larger than the limit before they are allocated.
 bool ig_rd_budget(ig_rd *r, const ig_int *sizes, size_t n, ig_dtype dtype);
 ig_tensor *ig_rd_reshape(ig_rd *r, ig_tensor *t, const ig_int *sizes, size_t n);

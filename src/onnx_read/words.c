@@ -27,6 +27,10 @@ ig_int ig_rd_size(ig_rd *r, const ig_tensor *t, int dim) {
   return ig_const(1);
 }
 
+bool ig_rd_differs(ig_int size, int64_t expected) {
+  return !size.expr && size.value != expected;
+}
+
 bool ig_rd_budget(ig_rd *r, const ig_int *sizes, size_t n, ig_dtype dtype) {
   if (!ig_rd_ok(r)) return false;
   if (n > IG_MAX_DIM) {
