@@ -63,7 +63,9 @@ double ig_random_normal(ig_generator *g);  // one sample; the second of the pair
 
 // Fills of whole tensors (real, of any strides), as in the operators.
 void ig_random_uniform(ig_generator *g, ig_tensor *t, double from, double to);
-void ig_random_normals(ig_generator *g, ig_tensor *t, double mean, double std);
+// bulk: by another method, which ig_random_is_bulk says of an operator that writes t.
+bool ig_random_is_bulk(const ig_tensor *t);
+void ig_random_normals(ig_generator *g, ig_tensor *t, bool bulk, double mean, double std);
 void ig_random_bernoulli(ig_generator *g, ig_tensor *t, double p);
 // Every element is a number that draw(g, a, b) returns, rounded to the dtype.
 typedef double ig_draw_fn(ig_generator *g, double a, double b);

@@ -138,9 +138,13 @@ static void normals_half(ig_generator *g, ig_tensor *t, size_t n, float mean, fl
   store_half(t->dtype, data + n - 16, x);
 }
 
-void ig_random_normals(ig_generator *g, ig_tensor *t, double mean, double std) {
+bool ig_random_is_bulk(const ig_tensor *t) {
+  return ig_tensor_numel(t) >= 16 && ig_tensor_is_dense(t);
+}
+
+void ig_random_normals(ig_generator *g, ig_tensor *t, bool bulk, double mean, double std) {
   size_t n = (size_t)ig_tensor_numel(t);
-  if (n < 16 || !ig_tensor_is_dense(t)) {
+  if (!bulk) {
     draw d = {.g = g, .a = mean, .b = std};
     visit(t, normal_row, &d);
     return;

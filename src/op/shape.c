@@ -6,6 +6,7 @@
 
 #include "op/formula.h"
 #include "op/refuse.h"
+#include "op/strides.h"
 #include "sym/report.h"
 
 static ig_int broadcast_dim(ig_ctx *c, int dim, ig_int a, ig_int b) {
@@ -234,6 +235,14 @@ void ig_shape_like(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *ou
   ig_meta_of(t, out);
   out->offset = ig_const(0);
   if (!ig_tensor_is_dense_permuted(t)) ig_meta_contiguous(c, out);
+}
+
+void ig_shape_copy(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  const ig_tensor *t = args[0].tensor;
+  ig_value preserve = ig_none();
+  ig_meta_init(out, t->dtype, t->device);
+  ig_meta_copy_of(c, t, &preserve, out);
 }
 
 int ig_wrap_dim(ig_ctx *c, int64_t dim, int ndim) {

@@ -9,6 +9,7 @@
 ig_shape_fn ig_shape_pointwise;  // broadcast, promote (by .promote), strides as PyTorch's iterators
 ig_shape_fn ig_shape_compare;    // the same with result bool
 ig_shape_fn ig_shape_like;       // sizes, strides (if dense) and dtype of argument 0
+ig_shape_fn ig_shape_copy;       // of a copy of argument 0: its order of dimensions without gaps
 
 // Type promotion, exactly as torch.result_type: tensors with dimensions, then 0-d tensors, then
 // numbers, each lower class only raising the category (bool < int < float < complex). Elements of

@@ -295,7 +295,9 @@ static ig_aot_output of_intermediate(tracer *t, const ig_value *outs, size_t n, 
   if (!base || !graded || !ig_tape_requires_grad(base)) {
     return (ig_aot_output){IG_AOT_PLAIN, 0, graded};
   }
-  if (count_sharing(outs, n, o, false) == 1 || !count_sharing(outs, n, o, true)) {
+  // Who writes to a part of an expanded output writes to its base: a gradient needs the base.
+  bool alone = count_sharing(outs, n, o, false) == 1 && !ig_tensor_has_internal_overlap(o);
+  if (alone || !count_sharing(outs, n, o, true)) {
     return (ig_aot_output){IG_AOT_OF_HIDDEN, 0, graded};
   }
   size_t output = find_tensor(outs, n, base);

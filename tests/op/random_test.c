@@ -72,11 +72,11 @@ static void test_normal_short(void **state) {
   static const float f32[] = {0x1.58c55cp-2F, 0x1.07cd3ap-3F, 0x1.e02dcep-3F};
   static const double f64[] = {0x1.58c55b33d44ccp-2, 0x1.07cd39b3d4b85p-3, 0x1.e02dcdb63ec41p-3};
   ig_tensor *t = fresh(f, IG_F32, 3);
-  ig_random_normals(f->g, t, 0, 1);
+  ig_random_normals(f->g, t, ig_random_is_bulk(t), 0, 1);
   same_f32(t, f32, 3);
   assert_true(f->g->has_f64);  // the second of the pair waits
   t = fresh(f, IG_F64, 3);
-  ig_random_normals(f->g, t, 0, 1);
+  ig_random_normals(f->g, t, ig_random_is_bulk(t), 0, 1);
   for (int64_t i = 0; i < 3; i++) assert_true(fabs(ig_tensor_get(t, i) - f64[i]) < 1e-15);
 }
 
@@ -96,10 +96,10 @@ static void test_normal_blocks(void **state) {
   for (size_t k = 0; k < 2; k++) {
     (void)ig_cpu_limit(levels[k]);
     ig_tensor *t = fresh(f, IG_F32, 17);
-    ig_random_normals(f->g, t, 0, 1);
+    ig_random_normals(f->g, t, ig_random_is_bulk(t), 0, 1);
     same_f32(t, f17, 17);
     t = fresh(f, IG_F32, 1000);
-    ig_random_normals(f->g, t, 0, 1);
+    ig_random_normals(f->g, t, ig_random_is_bulk(t), 0, 1);
     for (size_t i = 0; i < 7; i++) assert_true(ig_tensor_get(t, at[i]) == (double)picks[i]);
   }
   (void)ig_cpu_limit(IG_CPU_AVX512);
@@ -133,7 +133,7 @@ static void test_state(void **state) {
   fixture *f = *state;
   uint8_t image[IG_RANDOM_STATE_BYTES];
   ig_tensor *t = fresh(f, IG_F32, 3);
-  ig_random_normals(f->g, t, 0, 1);
+  ig_random_normals(f->g, t, ig_random_is_bulk(t), 0, 1);
   ig_generator_get_state(f->g, image);
   double next = ig_random_normal(f->g);
   uint32_t after = ig_random_u32(f->g);

@@ -359,3 +359,42 @@ def test_a_hidden_write_to_a_view_of_a_leaf():
     x = torch.zeros(3, 2, requires_grad=True)
     torch.compile(lambda row: row.detach().fill_(2), backend="aot_eager")(x[0])
     assert x.tolist() == [[2, 2], [0, 0], [0, 0]]
+
+
+@pytest.mark.parametrize("layout", ["gaps", "transposed gaps", "transposed", "plain"])
+@pytest.mark.parametrize("rows", [3, 5])
+def test_draws_into_any_layout(layout, rows):
+    """16 elements and more are drawn by another method, if they are contiguous."""
+    x = torch.arange(10.0 * rows).reshape(rows, 10)
+    x = x[:, ::2] if "gaps" in layout else x
+    x = x.t() if "transposed" in layout else x
+    draws = {
+        "normal_": lambda x: x.normal_(),
+        "uniform_": lambda x: x.uniform_(),
+        "random_": lambda x: x.random_(0, 100),
+        "bernoulli_": lambda x: x.bernoulli_(0.5),
+        "exponential_": lambda x: x.exponential_(),
+        "dropout": lambda x: torch.nn.functional.dropout(x, 0.5),
+        "normal_ of a part": lambda x: (y := x * 2, y[:, ::2].normal_())[0],
+        "randn_like": torch.randn_like,
+    }
+    for name, draw in draws.items():
+        seen = []
+        for f in (draw, torch.compile(draw, backend="aot_eager")):
+            torch.manual_seed(3)
+            given = torch.empty_strided(x.shape, x.stride()).copy_(x)
+            out = f(given)
+            seen.append((out.tolist(), given.tolist(), out.stride(), torch.get_rng_state().tolist()))
+        assert seen[0] == seen[1], name
+
+
+def test_a_part_of_an_expanded_result_is_written():
+    """The gradient goes to the base, which the caller does not see."""
+
+    def f(x):
+        z = (x + 1)[None].expand(2, *x.shape)
+        torch._dynamo.graph_break()
+        z[0, 0] = 5
+        return (z * 3,)
+
+    same_as_eager(f, lambda n: (torch.arange(2.0 * n).reshape(n, 2).requires_grad_(),), 1, 2, 3)

@@ -551,6 +551,18 @@ def trial(program, sequence, compiled, zeros_are_none=False):
     return seen
 
 
+def is_close(a, b):
+    """The same but for the rounding of elements, which accounts have as texts."""
+    if isinstance(a, (list, tuple)) and type(a) is type(b):
+        return len(a) == len(b) and all(map(is_close, a, b))
+    if a == b or not (isinstance(a, str) and isinstance(b, str)):
+        return a == b
+    try:
+        return abs(float(a) - float(b)) <= 1e-5 * max(1, abs(float(b)))
+    except ValueError:
+        return False
+
+
 def as_it_is(gm, example_inputs):
     return gm.forward
 
@@ -567,11 +579,11 @@ def test_programs(program, sequence):
           suppress_health_check=list(HealthCheck))  # fmt: skip
 @given(programs, calls)
 def test_programs_under_aot_autograd(program, sequence):
-    """With two differences, as in PyTorch: what a result does not depend on may have a gradient of zeros (which makes
-    0.0 of -0.0), and results of a graph have one history: who writes one of them that a gradient needs has no gradient
-    of the others."""
+    """With three differences, as in PyTorch: what a result does not depend on may have a gradient of zeros (which makes
+    0.0 of -0.0); results of a graph have one history: who writes one of them that a gradient needs has no gradient of
+    the others; and what is written has no gaps in a functional graph, so that a sum may be rounded differently."""
     torch._dynamo.reset()
     for found, expected in zip(trial(program, sequence, "aot_eager", True), trial(program, sequence, None, True)):
         if found[-2][0] == "overwritten":
             return
-        assert found == expected
+        assert is_close(found, expected), [pair for pair in zip(found, expected) if not is_close(*pair)]

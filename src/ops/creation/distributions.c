@@ -88,7 +88,7 @@ static void zero_vjp(ig_ctx *c, const ig_vjp *v) {
 IG_OP(exponential) = {
     .schema =
         "aten::exponential(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor",
-    .shape = ig_shape_like,
+    .shape = ig_shape_copy,
     .kernel = exponential_kernel,
     .vjp = zero_vjp,
     .keep = "",
@@ -99,7 +99,7 @@ IG_OP(cauchy) = {
     .schema =
         "aten::cauchy(Tensor self, float median=0., float sigma=1., *, Generator? generator=None) "
         "-> Tensor",
-    .shape = ig_shape_like,
+    .shape = ig_shape_copy,
     .kernel = cauchy_kernel,
     .vjp = zero_vjp,
     .keep = "",
@@ -110,7 +110,7 @@ IG_OP(log_normal) = {
     .schema =
         "aten::log_normal(Tensor self, float mean=1., float std=2., *, Generator? generator=None) "
         "-> Tensor",
-    .shape = ig_shape_like,
+    .shape = ig_shape_copy,
     .kernel = log_normal_kernel,
     .vjp = zero_vjp,
     .keep = "",
@@ -119,7 +119,7 @@ IG_OP(log_normal) = {
 };
 IG_OP(geometric) = {
     .schema = "aten::geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor",
-    .shape = ig_shape_like,
+    .shape = ig_shape_copy,
     .kernel = geometric_kernel,
     .vjp = zero_vjp,
     .keep = "",

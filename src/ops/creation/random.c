@@ -56,9 +56,10 @@ static void uniform(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor 
   }
 }
 
-// Real and imaginary part share the variance.
-static void normal(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *t, double mean,
-                   double std) {
+// Real and imaginary part share the variance. like: whose layout decides on the stream; t itself,
+// or what t is a new value of.
+static void normal(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *t,
+                   const ig_tensor *like, double mean, double std) {
   ig_tensor *real = real_view(c, t);
   ig_generator *g = generator_of(c, op, args);
   if (!real || !g) return;
@@ -67,7 +68,8 @@ static void normal(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *
   } else if (!is_standard_float(real->dtype)) {
     ig_refuse_dtype(c, "normal_kernel_cpu", t->dtype);
   } else {
-    ig_random_normals(g, real, mean, real == t ? std : std / sqrt(2.0));
+    bool bulk = ig_random_is_bulk(real) && ig_tensor_is_dense(like);
+    ig_random_normals(g, real, bulk, mean, real == t ? std : std / sqrt(2.0));
   }
 }
 
@@ -222,7 +224,7 @@ static void rand_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_val
 }
 
 static void randn_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  normal(c, op, args, outs[0].tensor, 0, 1);
+  normal(c, op, args, outs[0].tensor, outs[0].tensor, 0, 1);
 }
 
 // .variant: position of the upper bound; a lower one stands before it when it is not the first
@@ -257,8 +259,10 @@ static void uniform_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
   uniform(c, op, args, outs[0].tensor, ig_value_f64(&args[1]), ig_value_f64(&args[2]));
 }
 
+// The functional form draws what the in-place form would draw into self.
 static void normal_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  normal(c, op, args, outs[0].tensor, ig_value_f64(&args[1]), ig_value_f64(&args[2]));
+  normal(c, op, args, outs[0].tensor, args[0].tensor, ig_value_f64(&args[1]),
+         ig_value_f64(&args[2]));
 }
 
 static void random_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
@@ -309,7 +313,7 @@ static void bernoulli_tensor_kernel(ig_ctx *c, const ig_op *op, const ig_value *
 static void bernoulli_tensor_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   ig_meta wide;
   ig_value size = ig_sizes_of(args[0].tensor);
-  ig_shape_like(c, op, args, out);
+  ig_shape_copy(c, op, args, out);
   if (c->status == IG_OK) ig_meta_expand(c, args[1].tensor, &size, &wide);
 }
 
@@ -357,7 +361,7 @@ static void normal_pair_kernel(ig_ctx *c, const ig_op *op, const ig_value *args,
   ig_tensor *out = outs[0].tensor;
   ig_tensor *std = ig_value_tensor(&args[1]);
   if (std && !check_deviation(c, std)) return;
-  normal(c, op, args, out, 0, std ? 1 : ig_value_f64(&args[1]));
+  normal(c, op, args, out, out, 0, std ? 1 : ig_value_f64(&args[1]));
   ig_mode_scope mode = ig_mode_push_grad(c, false);
   ig_scope scope = ig_scope_open(c);
   ig_tensor *t = out;
@@ -375,7 +379,8 @@ static void normal_sized_shape(ig_ctx *c, const ig_op *op, const ig_value *args,
 }
 
 static void normal_sized_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  normal(c, op, args, outs[0].tensor, ig_value_f64(&args[0]), ig_value_f64(&args[1]));
+  normal(c, op, args, outs[0].tensor, outs[0].tensor, ig_value_f64(&args[0]),
+         ig_value_f64(&args[1]));
 }
 
 IG_OP(rand) = {
@@ -545,7 +550,7 @@ IG_OP(uniform) = {
     .schema =
         "aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> "
         "Tensor",
-    .shape = ig_shape_like,
+    .shape = ig_shape_copy,
     .kernel = uniform_kernel,
     .vjp = zero_vjp,
     .keep = "",
@@ -558,7 +563,7 @@ IG_OP(normal_functional) = {
     .schema =
         "aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? "
         "generator=None) -> Tensor",
-    .shape = ig_shape_like,
+    .shape = ig_shape_copy,
     .kernel = normal_kernel,
     .vjp = zero_vjp,
     .keep = "",
@@ -569,7 +574,7 @@ IG_OP(normal_functional) = {
 
 IG_OP(random) = {
     .schema = "aten::random(Tensor self, *, Generator? generator=None) -> Tensor",
-    .shape = ig_shape_like,
+    .shape = ig_shape_copy,
     .kernel = random_kernel,
     .vjp = zero_vjp,
     .keep = "",
@@ -580,7 +585,7 @@ IG_OP(random) = {
 
 IG_OP(random_to) = {
     .schema = "aten::random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor",
-    .shape = ig_shape_like,
+    .shape = ig_shape_copy,
     .kernel = random_to_kernel,
     .vjp = zero_vjp,
     .keep = "",
@@ -592,7 +597,7 @@ IG_OP(random_to) = {
 IG_OP(random_from) = {
     .schema =
         "aten::random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor",
-    .shape = ig_shape_like,
+    .shape = ig_shape_copy,
     .kernel = random_from_kernel,
     .vjp = zero_vjp,
     .keep = "",
@@ -613,7 +618,7 @@ IG_OP(bernoulli) = {
 
 IG_OP(bernoulli_p) = {
     .schema = "aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor",
-    .shape = ig_shape_like,
+    .shape = ig_shape_copy,
     .kernel = bernoulli_p_kernel,
     .vjp = zero_vjp,
     .keep = "",

@@ -21,8 +21,8 @@ static bool can_drop(ig_ctx *c, ig_dtype d) {
 
 static void native_dropout_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   if (trains(&args[2]) && !can_drop(c, args[0].tensor->dtype)) return;
-  ig_shape_like(c, op, args, &out[0]);
-  ig_shape_like(c, op, args, &out[1]);
+  ig_shape_copy(c, op, args, &out[0]);
+  ig_shape_copy(c, op, args, &out[1]);
   out[1].dtype = IG_BOOL;
 }
 
