@@ -136,10 +136,17 @@ static ig_node *copy_overwritten(ig_ctx *c, const ig_op *op, const ig_value *arg
   return c->status == IG_OK ? copy.tensor->node : NULL;
 }
 
+// The entry of the call that has just written t; for a view it is a part of its base's history.
+static const ig_tape_entry *entry_of_write(const ig_tensor *t) {
+  const ig_tensor *base = t && t->autograd ? t->autograd->base : NULL;
+  const ig_tensor *owner = base && base->autograd ? base : t;
+  const ig_tape_entry *e = owner && owner->autograd ? owner->autograd->entry : NULL;
+  return e && e->kind == IG_ENTRY_SLICES ? e->inner : e;
+}
+
 // Also for other operands that are the same tensor: x.mul_(x).
 static void read_copy(const ig_op *op, const ig_value *args, const ig_value *outs, ig_node *old) {
-  const ig_tensor *t = outs[0].kind == IG_KIND_TENSOR ? outs[0].tensor : NULL;
-  const ig_tape_entry *e = t && t->autograd ? t->autograd->entry : NULL;
+  const ig_tape_entry *e = entry_of_write(outs[0].kind == IG_KIND_TENSOR ? outs[0].tensor : NULL);
   if (!e || e->called != op) return;
   for (size_t i = 0; i < op->schema.nargs; i++) {
     bool same = args[i].kind == IG_KIND_TENSOR && args[i].tensor == args[0].tensor;
@@ -646,6 +653,17 @@ static ig_node *base_node(const ig_aot *a, const ig_aot_output *o) {
   }
 }
 
+// Is n a number that can be computed from the sizes of base and from the symbolic inputs?
+static bool is_number_of(const ig_node *n, const ig_node *base) {
+  if (n == base) return true;
+  if (n->val.kind != IG_KIND_INT) return false;
+  if (ig_node_is_placeholder(n)) return true;
+  for (size_t i = 0; i < n->ninputs; i++) {
+    if (!is_number_of(n->inputs[i], base)) return false;
+  }
+  return n->ninputs != 0;
+}
+
 // Is n made from base by views and arithmetic on sizes alone?
 static bool is_view_of(const ig_node *n, const ig_node *base) {
   while (n != base) {
@@ -653,6 +671,9 @@ static bool is_view_of(const ig_node *n, const ig_node *base) {
     bool view = call && n->callee == IG_CALLEE_OP && n->op->def->view;
     bool item = call && n->callee == IG_CALLEE_GETITEM;
     if (!view && !item) return false;
+    for (size_t i = 1; i < n->ninputs; i++) {
+      if (!is_number_of(n->inputs[i], base)) return false;
+    }
     n = n->inputs[0];
   }
   return true;

@@ -398,3 +398,37 @@ def test_a_part_of_an_expanded_result_is_written():
         return (z * 3,)
 
     same_as_eager(f, lambda n: (torch.arange(2.0 * n).reshape(n, 2).requires_grad_(),), 1, 2, 3)
+
+
+def test_a_transposed_view_is_written_with_what_made_it():
+    """The gradient of the factor reads the view as it was before."""
+
+    def f(x):
+        y = x + 1
+        y.transpose(0, -1).mul_(x)
+        return (y, x * 2)
+
+    same_as_eager(f, lambda n: (torch.arange(float(n * n)).reshape(n, n).requires_grad_(),), 1, 2, 3)
+
+
+def test_a_view_whose_numbers_come_from_another_tensor():
+    weight = torch.arange(6.0).reshape(2, 3).requires_grad_()
+
+    def f(x):
+        y = torch.nn.functional.linear((x * 2).reshape(-1, 3), weight)
+        z = y - y * 1
+        return (z.narrow(0, 1, z.size(0) - 1), y, z)
+
+    same_as_eager(f, lambda n: (torch.arange(3.0)[:, None].expand(3, n).requires_grad_(),), 2, 4, 6)
+
+
+def test_a_row_of_a_part_of_a_transposed_tensor():
+    def f(x):
+        y = x + 1
+        y = y[:3]
+        torch._dynamo.graph_break()
+        y[0] = 7
+        return y + y
+
+    x = torch.arange(12.0).reshape(3, 4).t()
+    assert torch.compile(f, backend="aot_eager")(x).stride() == f(x).stride() == (1, 3)

@@ -92,7 +92,7 @@ static void diagonal_scatter_shape(ig_ctx *c, const ig_op *op, const ig_value *a
         ig_sizes_text(c, view.size, (size_t)view.ndim));
     return;
   }
-  ig_shape_like(c, op, args, out);
+  ig_shape_copy(c, op, args, out);
 }
 static void diagonal_scatter_kernel(ig_ctx *c, const ig_op *op, const ig_value *args,
                                     ig_value *outs) {

@@ -295,7 +295,7 @@ static void select_scatter_shape(ig_ctx *c, const ig_op *op, const ig_value *arg
   ig_meta_of(args[0].tensor, &part);
   select_in(c, &part, &args[2], args[3].i);
   if (c->status == IG_OK) check_src(c, args[1].tensor, &part);
-  ig_shape_like(c, op, args, out);
+  ig_shape_copy(c, op, args, out);
 }
 
 static void slice_scatter_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
@@ -303,7 +303,7 @@ static void slice_scatter_shape(ig_ctx *c, const ig_op *op, const ig_value *args
   ig_meta_of(args[0].tensor, &part);
   slice_in(c, &part, &args[2]);
   if (c->status == IG_OK) check_src(c, args[1].tensor, &part);
-  ig_shape_like(c, op, args, out);
+  ig_shape_copy(c, op, args, out);
 }
 
 static void select_scatter_kernel(ig_ctx *c, const ig_op *op, const ig_value *args,
