@@ -126,7 +126,7 @@ static PyObject *is_inference(PyObject *o, PyObject *unused) {
 }
 static PyObject *retain_grad(PyObject *o, PyObject *unused) {
   (void)unused;
-  if (!py_settled(o)) return NULL;
+  if (!py_settled_for_hook(o)) return NULL;
   ig_ctx *c = py_ctx();
   ig_tensor_retain_grad(c, py_tensor_of(o));
   return py_ok(c) ? Py_NewRef(Py_None) : NULL;

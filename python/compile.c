@@ -13,6 +13,7 @@
 
 _Thread_local bool py_branching;
 _Thread_local bool py_break_allowed;
+static _Thread_local bool py_hooking;              // somebody will look at the gradient of a result
 static _Thread_local const char *py_break_reason;  // of the flush that is going on; NULL: none
 
 // ---- entries of one function
@@ -425,6 +426,10 @@ static bool compute(ig_ctx *c, ig_defer *d, run *r, ig_defer_why why) {
     found = made ? find_entry(r->cache, d, values) : NULL;
     if (!found) return repeat(c, d);
   }
+  // One function is the history of all results of such a graph: the gradient of one of them would
+  // leave out what goes through the others.
+  bool own = py_hooking || d->histories;
+  if (own && PyObject_HasAttrString(found->run, "_one_history")) return repeat(c, d);
   return run_entry(c, d, found, values);
 }
 
@@ -488,6 +493,25 @@ static PyObject *finish(ig_ctx *c, ig_defer *d, run *r, PyObject *out) {
   return out;
 }
 
+// One graph was wanted and the function raised: the cache says what that means.
+static void convert_error(PyObject *cache) {
+  PyObject *type = NULL;
+  PyObject *value = NULL;
+  PyObject *trace = NULL;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (trace) (void)PyException_SetTraceback(value, trace);
+  PyObject *none = PyObject_CallMethod(cache, "raised", "O", value);
+  if (!none) {
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    return;
+  }
+  Py_DECREF(none);
+  PyErr_Restore(type, value, trace);
+}
+
 // call(whole, elements, fn, args, kwargs)
 static PyObject *cache_call(PyObject *o, PyObject *args) {
   int whole = 0;
@@ -516,6 +540,7 @@ static PyObject *cache_call(PyObject *o, PyObject *args) {
   PyObject *out = r.cache->n ? PyObject_Call(fn, positional, named)
                              : py_watch_call(o, d->whole, &alone, fn, positional, named);
   ig_defer_leave(d);
+  if (!out && d->whole) convert_error(o);
   bool idle = out && !d->seen;
   if (alone && !d->whole && PyObject_SetAttrString(o, "skipped", Py_True) != 0) Py_CLEAR(out);
   out = finish(c, d, &r, out);
@@ -581,6 +606,13 @@ bool py_expose(ig_ctx *c, const ig_tensor *t) {
 
 bool py_settled(PyObject *o) {
   return !py_is_tensor(o) || py_ready(py_ctx(), py_tensor_of(o));
+}
+
+bool py_settled_for_hook(PyObject *o) {
+  py_hooking = true;
+  bool ok = py_settled(o);
+  py_hooking = false;
+  return ok;
 }
 
 bool py_settle_all(ig_ctx *c) {

@@ -119,7 +119,7 @@ static PyObject *add_hook(PyObject *o, PyObject *fn, bool post) {
   return handle_make(o, number);
 }
 static PyObject *register_hook(PyObject *o, PyObject *fn) {
-  if (!py_settled(o)) return NULL;
+  if (!py_settled_for_hook(o)) return NULL;
   return add_hook(o, fn, false);
 }
 

@@ -37,7 +37,7 @@ static const row effects_in_python[] = {
 // Where one graph is wanted: the modules in C whose functions it may have, but for those behind.
 static const char *const pure_modules[] = {"builtins",    "math",         "_operator", "itertools",
                                            "_functools",  "_collections", "_typing",   "_abc",
-                                           "collections", "numpy",        "ingot"};
+                                           "collections", "numpy",        "ingot",     "re"};
 static const row impure[] = {{"builtins", "hash"},
                              {"builtins", "globals"},
                              {"builtins", "locals"},
@@ -49,11 +49,24 @@ static const row impure[] = {{"builtins", "hash"},
                              {"builtins", "dir"},
                              {"builtins", "__import__"},
                              {"builtins", "sort"},
+                             {"builtins", "ascii"},
+                             {"builtins", "bin"},
+                             {"builtins", "hex"},
+                             {"builtins", "popitem"},
+                             {"builtins", "remove"},
+                             {"builtins", "send"},
+                             {"builtins", "throw"},
+                             {"builtins", "close"},
+                             {"_functools", "cmp_to_key"},
+                             {"ingot", "can_cast"},
+                             {"ingot", "is_pinned"},
+                             {"ingot", "storage_offset"},
+                             {"ingot", "result_type"},
                              {"ingot", "get_num_threads"},
                              {"ingot", "set_num_threads"}};
 // Of packages that it may have: these keep a state.
 static const char *const impure_packages[] = {"numpy.random"};
-static const row pure[] = {{"posix", "fspath"}, {"sys", "getrecursionlimit"}, {"sys", "getsizeof"}};
+static const row pure[] = {{"posix", "fspath"}, {"sys", "getrecursionlimit"}};
 
 // Python's own modules that PyTorch does not look into, and what it knows of them.
 static const row opaque[] = {
@@ -78,12 +91,22 @@ static const row opaque[] = {
     {"/enum.py", "EnumType.__iter__"},
     {"/fractions.py", NULL},
     {"/functools.py", "lru_cache"},
+    {"/functools.py", "cached_property.__get__"},
+    {"/functools.py", "singledispatch.<locals>.wrapper"},
+    {"/importlib/__init__.py", "import_module"},
+    {"/inspect.py", "isfunction"},
+    {"/inspect.py", "iscoroutinefunction"},
+    {"/inspect.py", "isclass"},
+    {"/inspect.py", "ismethod"},
+    {"/dataclasses.py", "fields"},
     {"/heapq.py", NULL},
     {"/inspect.py", "currentframe"},
     {"/json/__init__.py", NULL},
     {"/statistics.py", NULL},
 };
-static const row known[] = {{"/random.py", "Random.randint"}, {"/random.py", "Random.randrange"}};
+static const row known[] = {{"/random.py", "Random.randint"},
+                            {"/random.py", "Random.randrange"},
+                            {"/random.py", "Random.uniform"}};
 
 // What they do inside is not looked at: PyTorch knows their functions.
 static const row unseen[] = {
@@ -286,9 +309,33 @@ static bool is_ordinary(PyObject *type) {
          PyErr_GivenExceptionMatches(type, PyExc_AttributeError);
 }
 
+// Tells the cache of a frame: method(frame) or method(frame, what). -1: it refuses.
+static int tell_frame(struct py_watch *w, const char *method, PyFrameObject *frame,
+                      PyObject *what) {
+  if (w->telling) return 0;
+  w->telling = true;
+  PyObject *none =
+      PyObject_CallMethod(w->cache, method, what ? "OO" : "O", (PyObject *)frame, what);
+  Py_XDECREF(none);
+  w->telling = false;
+  return none ? 0 : -1;
+}
+
+// Does an operation of Python itself fail here, on numbers or texts?
+static bool is_failing(PyObject *raised) {
+  PyObject *type = PyTuple_GET_ITEM(raised, 0);
+  const PyTracebackObject *trace = (const PyTracebackObject *)PyTuple_GET_ITEM(raised, 2);
+  bool here = PyTraceBack_Check(trace) && !trace->tb_next;
+  return here && (PyErr_GivenExceptionMatches(type, PyExc_ArithmeticError) ||
+                  PyErr_GivenExceptionMatches(type, PyExc_ValueError));
+}
+
 static int trace(PyObject *capsule, PyFrameObject *frame, int what, PyObject *arg) {
   struct py_watch *w = watch_of(capsule);
+  bool whole = w->whole && !w->imports && is_own(w, frame);
+  if (what == PyTrace_LINE && whole) return tell_frame(w, "line", frame, NULL);
   if (what != PyTrace_EXCEPTION || !PyTuple_Check(arg)) return 0;
+  if (whole && is_failing(arg)) return tell_frame(w, "failed", frame, PyTuple_GET_ITEM(arg, 1));
   if (!is_ordinary(PyTuple_GET_ITEM(arg, 0)) && is_users(w, frame)) w->caught = true;
   return 0;
 }

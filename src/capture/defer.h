@@ -86,6 +86,7 @@ typedef struct ig_defer_modes {
 typedef struct ig_defer_value {
   ig_tensor *tensor;  // retained
   bool input;
+  bool untracked;  // a view that was taken without gradients of something that requires them
 } ig_defer_value;
 
 typedef struct ig_defer_write {
@@ -121,6 +122,7 @@ struct ig_defer {
   uint64_t hash;
   ig_defer_modes modes;
   bool no_grad;       // at the first call
+  bool histories;     // the flush is for a call that asks for the history of an operand itself
   const char *wrong;  // why a shape rule refused the call that a flush is for; NULL: it did not
   void *grad_fn;      // the host's function that switches the grad mode, for nodes; NULL: none
 };

@@ -247,9 +247,34 @@ static bool overlaps(const ig_tensor *t, const ig_value *args, size_t n) {
   return false;
 }
 
+// Autograd refuses to write such views where gradients are recorded.
+static bool is_untracked(const ig_defer *d, const ig_tensor *t) {
+  const ig_table_slot *at = ig_table_find(&d->numbers, t);
+  return at && d->values.at[at->number].untracked;
+}
+
+static void note_untracked(ig_ctx *c, ig_defer *d, const ig_op *op, const ig_value *args,
+                           const ig_value *outs) {
+  const ig_tensor *of = op->def->view && args[0].kind == IG_KIND_TENSOR ? args[0].tensor : NULL;
+  if (!of || outs[0].kind != IG_KIND_TENSOR || !outs[0].tensor) return;
+  const ig_table_slot *at = ig_table_find(&d->numbers, outs[0].tensor);
+  if (!at || outs[0].tensor == of) return;
+  bool without = c->mode->no_grad && of->requires_grad;
+  d->values.at[at->number].untracked = without || is_untracked(d, of);
+}
+
+static bool writes_untracked(ig_ctx *c, const ig_defer *d, const ig_op *op, const ig_value *args) {
+  for (size_t i = 0; d->calls.n && !c->mode->no_grad && i < op->schema.nargs; i++) {
+    bool tensor = op->schema.args[i].written && args[i].kind == IG_KIND_TENSOR && args[i].tensor;
+    if (tensor && is_untracked(d, args[i].tensor)) return true;
+  }
+  return false;
+}
+
 // Would the write be refused? The error is then that of the call itself.
 static bool are_writable(ig_ctx *c, const ig_defer *d, const ig_op *op, const ig_value *args,
                          const written *w) {
+  if (writes_untracked(c, d, op, args)) return false;
   for (size_t i = 0; i < w->n; i++) {
     if (overlaps(w->at[i], args, op->schema.nargs)) return false;
     if (is_ours(d, w->at[i])) continue;
@@ -272,6 +297,7 @@ static bool record(ig_ctx *c, ig_defer *d, const ig_op *op, const ig_value *give
     if (!cover(c, d, by.at[i], by.versions[i])) return true;
   }
   if (!add_results(c, d, outs, op->schema.nrets, w)) return true;
+  note_untracked(c, d, op, args, outs);
   ig_defer_call *call = &d->calls.at[d->calls.n - 1];
   call->outs = ig_defer_copy(c, &d->arena, outs, op->schema.nrets);
   return true;
@@ -344,8 +370,10 @@ static void take_call(ig_ctx *c, ig_defer *d, const ig_op *op, const ig_value *g
     forget_error(c, d);
   }
   bool order = pending || ig_op_is_random(op) || has_written(op) || op->def->writes_too;
-  if ((order || d->whole) && !ig_defer_flush(c, d, IG_DEFER_CALL, op)) return;
-  run_now(c, op, args, outs);
+  d->histories = writes_untracked(c, d, op, args);
+  bool ready = !(order || d->whole) || ig_defer_flush(c, d, IG_DEFER_CALL, op);
+  d->histories = false;
+  if (ready) run_now(c, op, args, outs);
 }
 
 bool ig_defer_record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs, void *user) {

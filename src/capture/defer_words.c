@@ -36,7 +36,7 @@ bool ig_defer_slot_add(ig_ctx *c, ig_defer *d, ig_int value, ig_defer_kind kind,
 
 bool ig_defer_value_add(ig_ctx *c, ig_defer *d, ig_tensor *t, bool input) {
   ig_table_slot *at = ig_table_put(&d->numbers, t);
-  ig_defer_value v = {t, input};
+  ig_defer_value v = {.tensor = t, .input = input};
   size_t number = d->values.n;
   if (!at || !ig_vec_push(d->alloc, &d->values, v)) return out_of_memory(c);
   (void)ig_tensor_retain(t);

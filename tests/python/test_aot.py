@@ -432,3 +432,27 @@ def test_a_row_of_a_part_of_a_transposed_tensor():
 
     x = torch.arange(12.0).reshape(3, 4).t()
     assert torch.compile(f, backend="aot_eager")(x).stride() == f(x).stride() == (1, 3)
+
+
+def test_a_hook_on_a_result_that_others_are_computed_from():
+    def f(x):
+        y = x + 1
+        z = y * y
+        y.register_hook(lambda g: g * 2)
+        return (y, z)
+
+    same_as_eager(f, lambda n: (torch.arange(float(n)).requires_grad_(),), 2, 3)
+
+
+@pytest.mark.parametrize("read", [True, False])
+def test_a_view_without_gradients_is_not_written_with_them(read):
+    def f(x):
+        y = x - 1
+        with torch.no_grad():
+            z = y.unsqueeze(-1)
+        z.mul_(2)
+        return (z if read else x * 2,)
+
+    for run in (f, torch.compile(f, backend="aot_eager")):
+        with pytest.raises(RuntimeError, match="view was created in no_grad mode and is being modified"):
+            run(torch.ones(3, requires_grad=True))

@@ -479,3 +479,65 @@ def test_the_truth_of_a_tensor_is_a_branch_only_where_it_decides_one():
         with pytest.raises(Exception) as caught:
             torch.compile(f, backend="eager", fullgraph=True)(torch.ones(3))
         assert type(caught.value) is kind
+
+
+def raises(x):
+    raise ValueError("no")
+
+
+def divides(x):
+    try:
+        1 // 0  # noqa: B018
+    except ZeroDivisionError:
+        x = x + 1
+    return x
+
+
+def permutes(x):
+    return x + len(list(itertools.permutations([1, 2])))
+
+
+def makes_bytes(x):
+    return x + len(bytes([1, 2]))
+
+
+def chains(x):
+    try:
+        raise ValueError from None
+    except ValueError:
+        return x + 1
+
+
+def by_class(x):
+    match 3:
+        case int():
+            return x + 1
+    return x
+
+
+@pytest.mark.parametrize("f", [raises, divides, permutes, makes_bytes, chains, by_class])
+def test_one_graph_has_no_such_lines(f):
+    with pytest.raises(torch._dynamo.exc.Unsupported, match=f"from user code(.|\n)*in {f.__name__}"):
+        torch.compile(f, backend="eager", fullgraph=True)(torch.ones(2))
+    if f is not raises:
+        assert torch.equal(torch.compile(f, backend="eager")(torch.ones(2)), f(torch.ones(2)))
+
+
+def test_what_a_function_raises_where_one_graph_is_wanted():
+    def looks_up(x, n):
+        return x + [1, 2][n]
+
+    compiled = torch.compile(looks_up, backend="eager", fullgraph=True)
+    assert compiled(torch.ones(1), 1).tolist() == [3]
+    with pytest.raises(torch._dynamo.exc.InternalTorchDynamoError, match="IndexError: list index") as info:
+        compiled(torch.ones(1), 5)
+    assert isinstance(info.value.__cause__, IndexError)
+    with pytest.raises(torch._dynamo.exc.Unsupported) as info:
+        torch.compile(raises, backend="eager", fullgraph=True)(torch.ones(1))
+    assert isinstance(info.value.__cause__, ValueError)
+    with pytest.raises(KeyboardInterrupt):
+        torch.compile(interrupts, backend="eager", fullgraph=True)(torch.ones(1))
+
+
+def interrupts(x):
+    raise KeyboardInterrupt

@@ -10,6 +10,8 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import traceback
+import types
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -18,8 +20,9 @@ from ingot import _C, fx
 from ingot._C import Tensor
 from ingot._dynamo import config, exc
 from ingot._dynamo.sources import Sources
+from ingot._dynamo.steps import is_raised, refused_on_line
 from ingot._dynamo.utils import counters
-from ingot._dynamo.where import branch_kind, cuts_well, describe_stack, is_allowed, user_stack
+from ingot._dynamo.where import branch_kind, cuts_well, describe_stack, is_allowed, is_users_file, user_stack
 
 __all__ = ["Frame", "Settings", "forget_all"]
 
@@ -91,6 +94,7 @@ class Frame(_C.CompileCache):
         self.forget()
         self.eager = False  # too many entries
         self.skipped = False  # a call had no operators, or a break where the function cannot be cut
+        self.asserts = False  # something about elements
         self.made: dict[int, int] = {}  # entries by number of the flush
         self.seen: dict[Any, _Seen] = {}
         self.guessed: dict[int, list[int]] = {}
@@ -106,6 +110,7 @@ class Frame(_C.CompileCache):
             stack = user_stack()
             kind = branch_kind() if branch else None
             if kind == "assert":
+                self.asserts = True
                 return  # a graph can have assertions
             if kind == "jump" and not is_allowed(stack):
                 raise exc.UserError(exc.UserErrorType.DYNAMIC_CONTROL_FLOW, exc.BRANCH + describe_stack(stack))
@@ -118,8 +123,8 @@ class Frame(_C.CompileCache):
             return
         if calls:
             counters["graph_break"][reason] += 1
-        if not self.made and not cuts_well():
-            self.skipped = True  # the rest of a loop or of a block is no function of its own
+        if not self.made and (custom or not cuts_well()):
+            self.skipped = True  # the rest of a loop or of a block is no function of its own; PyTorch refuses the other
         if self.listener is not None:
             self.listener(reason, user_stack())
 
@@ -133,6 +138,35 @@ class Frame(_C.CompileCache):
             raise exc.Unsupported(f"Graph break due to unsupported builtin {where}." + describe_stack(stack))
         if not self.made and not cuts_well():
             self.skipped = True
+
+    def line(self, frame: types.FrameType) -> None:
+        """A line of the user's code starts, and one graph is wanted."""
+        reason = refused_on_line(frame)
+        if reason is None:
+            return
+        stack = user_stack()
+        if not is_allowed(stack):
+            raise exc.Unsupported(reason + describe_stack(stack))
+
+    def failed(self, frame: types.FrameType, error: BaseException | type) -> None:
+        """An operation on plain values fails in the user's code, and one graph is wanted: it is no part of one."""
+        stack = user_stack()
+        if not is_raised(frame) and not is_allowed(stack):
+            raise exc.Unsupported(f"constant fold exception: {error!r}" + describe_stack(stack))
+
+    def raised(self, error: BaseException) -> None:
+        """The function raised, and one graph is wanted: there is none of a function that does not return."""
+        if not isinstance(error, Exception) or isinstance(error, exc.TorchDynamoException):
+            return
+        if self.asserts and isinstance(error, AssertionError):
+            return  # a graph would have raised it
+        frames = traceback.extract_tb(error.__traceback__)
+        if frames and os.path.dirname(frames[-1].filename) == os.path.dirname(__file__):
+            return  # says itself what is wrong with the compilation
+        where = describe_stack(traceback.StackSummary.from_list([f for f in frames if is_users_file(f.filename)]))
+        if isinstance(error, (IndexError, NameError, AttributeError)):
+            raise exc.InternalTorchDynamoError(f"{type(error).__name__}: {error}{where}") from error
+        raise exc.Unsupported(f"Observed exception\n{type(error).__name__}: {error}{where}") from error
 
     def miss(self, recording: Any, fn: Callable, args: tuple, kwargs: dict, whole: bool) -> bool:
         """No entry fits. True: there is one now; False: the calls run as they are."""

@@ -13,7 +13,7 @@ import traceback
 import types
 from collections.abc import Iterator
 
-__all__ = ["allow", "branch_kind", "cuts_well", "describe_stack", "is_allowed", "user_stack"]
+__all__ = ["allow", "branch_kind", "cuts_well", "describe_stack", "is_allowed", "is_users_file", "user_stack"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep  # Python's own files
@@ -22,15 +22,18 @@ _LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep  # Python's ow
 _allowed: set[tuple[str, int]] = set()  # torch._dynamo.allow_in_graph: file and line of functions
 
 
+def is_users_file(name: str) -> bool:
+    return not name.startswith(_PACKAGE) and not name.startswith("<frozen")
+
+
 def _user_frames() -> Iterator[types.FrameType]:
     """The user's frames inside the compiled function, innermost first."""
     frame = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
-        ours = name.startswith(_PACKAGE)
-        if ours and frame.f_code.co_name == "run_compiled":
+        if frame.f_code.co_name == "run_compiled" and name.startswith(_PACKAGE):
             break
-        if not ours and not name.startswith("<frozen"):
+        if is_users_file(name):
             yield frame
         frame = frame.f_back
 

@@ -303,6 +303,7 @@ def aot_module_simplified(
 
     boxed._boxed_call = True  # type: ignore[attr-defined]
     forward.boxed = boxed  # type: ignore[attr-defined]
+    forward._one_history = True  # type: ignore[attr-defined]  # of all results
     if names:
         forward.zero_grad = mod.zero_grad  # type: ignore[attr-defined]
         forward.named_parameters = mod.named_parameters  # type: ignore[attr-defined]
