@@ -100,6 +100,14 @@ static const row opaque[] = {
     {"/inspect.py", "ismethod"},
     {"/dataclasses.py", "fields"},
     {"/heapq.py", NULL},
+    {"/ingot/_compile.py", "compile"},
+    {"/nn/modules/module.py", "Module.__repr__"},
+    {"/nn/modules/module.py", "Module.register_forward_hook"},
+    {"/nn/modules/module.py", "Module.register_forward_pre_hook"},
+    {"/nn/modules/module.py", "Module.state_dict"},
+    {"/nn/modules/module.py", "Module.to"},
+    {"/optim/_rule.py", NULL},
+    {"/optim/optimizer.py", "Optimizer.zero_grad"},
     {"/inspect.py", "currentframe"},
     {"/json/__init__.py", NULL},
     {"/statistics.py", NULL},
@@ -321,13 +329,18 @@ static int tell_frame(struct py_watch *w, const char *method, PyFrameObject *fra
   return none ? 0 : -1;
 }
 
-// Does an operation of Python itself fail here, on numbers or texts?
+// Does an operation of Python itself fail here, on numbers, texts or containers?
 static bool is_failing(PyObject *raised) {
   PyObject *type = PyTuple_GET_ITEM(raised, 0);
   const PyTracebackObject *trace = (const PyTracebackObject *)PyTuple_GET_ITEM(raised, 2);
   bool here = PyTraceBack_Check(trace) && !trace->tb_next;
-  return here && (PyErr_GivenExceptionMatches(type, PyExc_ArithmeticError) ||
-                  PyErr_GivenExceptionMatches(type, PyExc_ValueError));
+  PyObject *const kinds[] = {PyExc_ArithmeticError, PyExc_ValueError, PyExc_IndexError,
+                             PyExc_AttributeError};
+  bool found = false;
+  for (size_t i = 0; i < COUNT(kinds); i++) {
+    found = found || PyErr_GivenExceptionMatches(type, kinds[i]);
+  }
+  return here && found;
 }
 
 static int trace(PyObject *capsule, PyFrameObject *frame, int what, PyObject *arg) {

@@ -541,3 +541,16 @@ def test_what_a_function_raises_where_one_graph_is_wanted():
 
 def interrupts(x):
     raise KeyboardInterrupt
+
+
+def test_a_refusal_that_the_program_catches():
+    def f(x):
+        try:
+            x = x + torch.ones(5)
+        except RuntimeError:
+            x = x + 1
+        return x
+
+    with pytest.raises(torch._dynamo.exc.TorchRuntimeError, match="broadcast"):
+        torch.compile(f, backend="eager", fullgraph=True)(torch.ones(2))
+    assert torch.compile(f, backend="eager")(torch.ones(2)).tolist() == [2, 2]

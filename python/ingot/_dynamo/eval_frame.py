@@ -107,7 +107,13 @@ class _Caller:
 
 
 def run_compiled(frame: Frame, whole: bool, fn: Callable, args: tuple, kwargs: dict) -> Any:
-    return frame.call(whole, config.capture_scalar_outputs, fn, args, kwargs)
+    if not whole:
+        return frame.call(False, config.capture_scalar_outputs, fn, args, kwargs)
+    frame.refusal = None
+    out = frame.call(True, config.capture_scalar_outputs, fn, args, kwargs)
+    if frame.refusal is not None:  # the program caught it
+        raise frame.refusal
+    return out
 
 
 def compile_callable(fn: Any, settings: Settings) -> Any:

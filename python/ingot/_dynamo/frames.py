@@ -94,12 +94,18 @@ class Frame(_C.CompileCache):
         self.forget()
         self.eager = False  # too many entries
         self.skipped = False  # a call had no operators, or a break where the function cannot be cut
+        self.refusal: Exception | None = None  # of the call that is going on, where one graph is wanted
         self.asserts = False  # something about elements
         self.made: dict[int, int] = {}  # entries by number of the flush
         self.seen: dict[Any, _Seen] = {}
         self.guessed: dict[int, list[int]] = {}
 
     # ---- called by the engine
+
+    def _refusal(self, error: Exception) -> Exception:
+        """The error, which the caller gets also if the program catches it."""
+        self.refusal = error
+        return error
 
     def broken(
         self, why: int, op: str | None, branch: bool, calls: int, whole: bool, custom: bool, wrong: str | None
@@ -113,12 +119,15 @@ class Frame(_C.CompileCache):
                 self.asserts = True
                 return  # a graph can have assertions
             if kind == "jump" and not is_allowed(stack):
-                raise exc.UserError(exc.UserErrorType.DYNAMIC_CONTROL_FLOW, exc.BRANCH + describe_stack(stack))
+                text = exc.BRANCH + describe_stack(stack)
+                raise self._refusal(exc.UserError(exc.UserErrorType.DYNAMIC_CONTROL_FLOW, text))
             if wrong is not None:
-                raise exc.TorchRuntimeError(f"Failed running call_function {op}:\n{wrong}" + describe_stack(stack))
+                raise self._refusal(
+                    exc.TorchRuntimeError(f"Failed running call_function {op}:\n{wrong}" + describe_stack(stack))
+                )
             if custom:
-                raise exc.TorchRuntimeError(_NO_FAKE.format(op) + describe_stack(stack))
-            raise exc.Unsupported(reason + describe_stack(stack))
+                raise self._refusal(exc.TorchRuntimeError(_NO_FAKE.format(op) + describe_stack(stack)))
+            raise self._refusal(exc.Unsupported(reason + describe_stack(stack)))
         if why == MODE:
             return
         if calls:
@@ -135,7 +144,8 @@ class Frame(_C.CompileCache):
             stack = user_stack()
             if is_allowed(stack):
                 return
-            raise exc.Unsupported(f"Graph break due to unsupported builtin {where}." + describe_stack(stack))
+            text = f"Graph break due to unsupported builtin {where}."
+            raise self._refusal(exc.Unsupported(text + describe_stack(stack)))
         if not self.made and not cuts_well():
             self.skipped = True
 
@@ -146,13 +156,18 @@ class Frame(_C.CompileCache):
             return
         stack = user_stack()
         if not is_allowed(stack):
-            raise exc.Unsupported(reason + describe_stack(stack))
+            raise self._refusal(exc.Unsupported(reason + describe_stack(stack)))
 
-    def failed(self, frame: types.FrameType, error: BaseException | type) -> None:
+    def failed(self, frame: types.FrameType, error: BaseException) -> None:
         """An operation on plain values fails in the user's code, and one graph is wanted: it is no part of one."""
         stack = user_stack()
-        if not is_raised(frame) and not is_allowed(stack):
-            raise exc.Unsupported(f"constant fold exception: {error!r}" + describe_stack(stack))
+        if is_raised(frame) or is_allowed(stack):
+            return
+        if isinstance(error, AttributeError) and not isinstance(error.obj, Tensor):
+            return  # whether an object has an attribute is known
+        if isinstance(error, _LOOKUPS):
+            raise self._refusal(exc.InternalTorchDynamoError(f"{_described(error)}{describe_stack(stack)}"))
+        raise self._refusal(exc.Unsupported(f"constant fold exception: {error!r}" + describe_stack(stack)))
 
     def raised(self, error: BaseException) -> None:
         """The function raised, and one graph is wanted: there is none of a function that does not return."""
@@ -164,9 +179,9 @@ class Frame(_C.CompileCache):
         if frames and os.path.dirname(frames[-1].filename) == os.path.dirname(__file__):
             return  # says itself what is wrong with the compilation
         where = describe_stack(traceback.StackSummary.from_list([f for f in frames if is_users_file(f.filename)]))
-        if isinstance(error, (IndexError, NameError, AttributeError)):
-            raise exc.InternalTorchDynamoError(f"{type(error).__name__}: {error}{where}") from error
-        raise exc.Unsupported(f"Observed exception\n{type(error).__name__}: {error}{where}") from error
+        if isinstance(error, _LOOKUPS):
+            raise exc.InternalTorchDynamoError(f"{_described(error)}{where}") from error
+        raise exc.Unsupported(f"Observed exception\n{_described(error)}{where}") from error
 
     def miss(self, recording: Any, fn: Callable, args: tuple, kwargs: dict, whole: bool) -> bool:
         """No entry fits. True: there is one now; False: the calls run as they are."""
@@ -303,6 +318,13 @@ class Frame(_C.CompileCache):
                 f".size()[{dim}]) are valid because L['{sources.plain(of)}'].size()[{dim}] was inferred to be a "
                 f"constant ({fixed[slot]})."
             )
+
+
+_LOOKUPS = (IndexError, NameError, AttributeError)  # PyTorch calls these its own errors
+
+
+def _described(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def _traced(recording: Any, how: bytes, names: list[str]) -> Any:
