@@ -79,7 +79,6 @@ static const row opaque[] = {
     {"/inspect.py", "stack"},
     {"/inspect.py", "getsource"},
     {"/contextlib.py", "suppress.__init__"},
-    {"/linecache.py", NULL},
     {"/tokenize.py", NULL},
     {"/collections/__init__.py", "Counter.__init__"},
     {"/collections/__init__.py", "ChainMap.__init__"},

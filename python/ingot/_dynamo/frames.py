@@ -132,8 +132,8 @@ class Frame(_C.CompileCache):
             return
         if calls:
             counters["graph_break"][reason] += 1
-        if not self.made and (custom or not cuts_well()):
-            self.skipped = True  # the rest of a loop or of a block is no function of its own; PyTorch refuses the other
+        if not self.made and not cuts_well():
+            self.skipped = True  # the rest of a loop or of a block is no function of its own
         if self.listener is not None:
             self.listener(reason, user_stack())
 
