@@ -69,6 +69,7 @@ extern const cli_command cli_convert;
 extern const cli_command cli_diff;
 extern const cli_command cli_verify;
 extern const cli_command cli_shapes;
+extern const cli_command cli_stats;
 extern const cli_command cli_bench;
 
 enum { CLI_MAX_FILES = 4 };

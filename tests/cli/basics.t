@@ -15,6 +15,7 @@ commands:
   diff     compare two models: structure, weights, and what they compute
   verify   check a file by every rule of loader and verifier; nothing is executed
   shapes   list dynamic sizes: symbol, range, relations, source line
+  stats    the numbers in the weights: extremes, histograms, zeros, NaN, repetitions
   bench    measure: p50, p90, p99, share of each operator, memory
 
 FILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX file, recognised by its
@@ -67,6 +68,7 @@ $ ingot
 2>   diff     compare two models: structure, weights, and what they compute
 2>   verify   check a file by every rule of loader and verifier; nothing is executed
 2>   shapes   list dynamic sizes: symbol, range, relations, source line
+2>   stats    the numbers in the weights: extremes, histograms, zeros, NaN, repetitions
 2>   bench    measure: p50, p90, p99, share of each operator, memory
 2> 
 2> FILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX file, recognised by its
