@@ -91,8 +91,9 @@ static void print_total(const row *rows, size_t n) {
           count ? 100.0 * (double)zeros / (double)count : 0.0, broken, same);
 }
 
-static void print_text(const row *rows, size_t n) {
+static void print_text(const ig_model *m, const row *rows, size_t n) {
   size_t width = 8;
+  cli_put(stdout, CLI_BOLD, "%s\n", ig_model_name(m));
   for (size_t i = 0; i < n; i++) {
     size_t len = strlen(rows[i].weight->name);
     if (len > width && len < 60) width = len;
@@ -149,10 +150,9 @@ static void print_json(const ig_model *m, const row *rows, size_t n) {
 
 // ---- command
 
-static int print(ig_ctx *c, const ig_model *m, const row *rows, size_t n) {
+static int print(const ig_model *m, const row *rows, size_t n) {
   if (as_json) print_json(m, rows, n);
-  if (!as_json) print_text(rows, n);
-  (void)c;
+  if (!as_json) print_text(m, rows, n);
   for (size_t i = 0; only_finite && i < n; i++) {
     if (is_broken(&rows[i].stats)) return CLI_DIFFERS;
   }
@@ -183,7 +183,7 @@ static int measure(ig_ctx *c, const ig_model *m, const char *file) {
     code = part ? cli_error(CLI_USAGE, "%s: no weight has '%s' in its name", file, part)
                 : cli_error(CLI_REFUSED, "%s: it has no weights", file);
   }
-  if (code == CLI_OK) code = print(c, m, rows, n);
+  if (code == CLI_OK) code = print(m, rows, n);
   free(rows);
   return code;
 }
@@ -209,7 +209,7 @@ static const cli_example examples[] = {
 };
 const cli_command cli_stats = {
     .name = "stats",
-    .arguments = "FILE [--only TEXT] [--finite] [--json]",
+    .arguments = "FILE ... [--only TEXT] [--finite] [--json]",
     .summary = "the numbers in the weights: extremes, histograms, zeros, NaN, repetitions",
     .details =
         "Of every weight the extremes, mean and deviation of its finite numbers, a histogram of "
@@ -222,5 +222,6 @@ const cli_command cli_stats = {
     .examples = examples,
     .nexamples = 3,
     .nfiles = 1,
+    .each = true,
     .run = run,
 };

@@ -25,7 +25,7 @@ exit codes: 0 success, 1 numbers or models differ, 2 wrong command line, 3 file 
             4 file cannot be read or written, 5 running failed
 
 $ ingot help info
-usage: ingot info FILE [--json] [--all]
+usage: ingot info FILE ... [--json] [--all]
 
 Kind and versions of a file, inputs and outputs with named sizes and their ranges, weights,
 operators by count, metadata, extra files, and what is unsupported and why.

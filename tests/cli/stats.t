@@ -1,4 +1,5 @@
 $ ingot stats mlp.pt2
+mlp.pt2
   fc1.weight  float32[8, 4]
     -0.4888     to 0.4743      mean 0.03055     deviation 0.2377      |+  -#+###+#-@# +|
   fc1.bias    float32[8]
@@ -81,6 +82,7 @@ $ ingot stats mlp.pt2 --only nothing
 [2]
 
 $ ingot stats mlp.in.npz --finite
+mlp.in.npz
   arr_0     float32[3, 4]
     -1.516      to 2.282       mean 0.3415      deviation 1.189       |+++ ++  @+++   @|
 total 1 weights, 12 elements, zeros 0.0 %, not finite 0, repeated weights 0
