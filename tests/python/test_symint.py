@@ -76,7 +76,7 @@ def test_plain_numbers():
         (lambda s: s > 4, "s0 > 4"),
         (lambda s: s == 4, "Eq(s0, 4)"),
         (lambda s: (s > 4) & (s < 9), "(s0 > 4) & (s0 < 9)"),
-        (lambda s: torch.sym_max(s, 5), "Max(5, s0)"),
+        (lambda s: torch.sym_max(s, 5), "s0"),  # decided by the example value, as in PyTorch 2.5
     ],
 )
 def test_texts(env, make, text):

@@ -71,6 +71,28 @@ def _check_reads(graph: Any) -> None:
             raise _refuse_data(node.target)
 
 
+def _drop_numbers(graph: Any) -> None:
+    """Symbolic numbers that nothing uses are not part of the trace; what was read from data is."""
+    kept = (_C.ops.aten._local_scalar_dense.default, _C.ops.aten._assert_scalar.default)
+    for node in reversed(graph.nodes):
+        number = node.op == "call_function" and is_sym_node(node.meta.get("val"))
+        if number and not node.users and node.target not in kept:
+            graph.erase_node(node)
+
+
+def _name_layouts(graph: Any) -> None:
+    """What is read off a tensor is named after its operator and overload."""
+    aten = _C.ops.aten
+    named = {aten.sym_numel.default: "sym_numel_default", aten.sym_stride.int: "sym_stride_int",
+             aten.sym_storage_offset.default: "sym_storage_offset_default"}  # fmt: skip
+    counts = dict.fromkeys(named.values(), 0)
+    for node in graph.nodes:
+        name = named.get(node.target) if node.op == "call_function" else None
+        if name is not None:
+            node.name = f"{name}_{counts[name]}" if counts[name] else name
+            counts[name] += 1
+
+
 def _is_contiguous(value: Tensor) -> bool:
     """By the numbers that the symbols had: the environment is asked nothing, so that no guard comes of it."""
 
@@ -217,7 +239,7 @@ def _capture(f: Callable, args: tuple, mode: str, pre_dispatch: bool) -> Any:
     if mode == "symbolic" and env is None:
         fakes = FakeTensorMode(shape_env=ShapeEnv())
         env = fakes._env
-    _C.capture_begin(env=env, modes=pre_dispatch)
+    _C.capture_begin(env=env, modes=pre_dispatch, release="2.5-fx")
     try:
         inputs = [_input(name, value, fakes) for name, value in zip(names, leaves, strict=True)]
         result = f(*pytree.tree_unflatten(inputs, spec))
@@ -288,6 +310,8 @@ def make_fx(
             output = graph.output_node()
             if bare and not output._bare:
                 output.args = (output.args[0][0],)
+        _drop_numbers(graph)
+        _name_layouts(graph)
         _take_apart(graph)
         _describe(graph)
         if tracing_mode != "real" and not _allow_non_fake_inputs:
