@@ -377,7 +377,7 @@ def _sym_extreme(name: str, a: Any, b: Any, otherwise: Any) -> Any:
             return made
         if symbolic[0] is not a:
             a, b = b, a
-        chosen = a if (a >= b if name == "max" else a <= b) else b
+        chosen = otherwise(a, b)
         return sym_float(chosen) if isinstance(made, _C.SymFloat) else chosen
     result = otherwise(a, b)
     return float(result) if isinstance(a, float) or isinstance(b, float) else result
@@ -404,6 +404,8 @@ def sym_sum(args: Any) -> Any:
 
 def sym_ite(b: Any, t: Any, f: Any) -> Any:
     """t if b else f, without deciding b."""
+    if not isinstance(b, (_C.SymBool, bool)) or type(t) is not type(f):
+        raise AssertionError
     if isinstance(b, _C.SymBool):
         return _C.sym_apply("ite", b, t, f)
     return t if b else f
