@@ -237,11 +237,11 @@ def test_numbers_stand_where_they_are_computed():
         return x.new_empty(x.shape[0], x.shape[1] * 2)
 
     assert body(fn, torch.ones(3, 4), tracing_mode="symbolic") == [
-        "sym_size_int = torch.ops.aten.sym_size.int(x_1, 1)",
-        "mul = sym_size_int * 2;  sym_size_int = None",
-        "sym_size_int_1 = torch.ops.aten.sym_size.int(x_1, 0)",
-        "new_empty = torch.ops.aten.new_empty.default(x_1, [sym_size_int_1, mul], pin_memory = False);  "
-        "x_1 = sym_size_int_1 = mul = None",
+        "sym_size_int = torch.ops.aten.sym_size.int(x_1, 0)",
+        "sym_size_int_1 = torch.ops.aten.sym_size.int(x_1, 1)",
+        "mul_1 = sym_size_int_1 * 2;  sym_size_int_1 = None",
+        "new_empty = torch.ops.aten.new_empty.default(x_1, [sym_size_int, mul_1], pin_memory = False);  "
+        "x_1 = sym_size_int = mul_1 = None",
         "return new_empty",
     ]
 

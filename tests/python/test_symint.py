@@ -54,7 +54,7 @@ def test_unary_and_functions(env):
     assert math.floor(s) is s and round(s) is s
     assert torch.sym_sqrt(s).node.hint == pytest.approx(math.sqrt(7))
     assert torch.sym_int(half).node.hint == 3 and torch.sym_float(s).node.hint == 7.0
-    assert torch.sym_ite(s > 3, s, 2).node.hint == 7
+    assert torch.sym_ite(s > 3, s, s + 1).node.hint == 7
     assert torch.sym_sum([s, 2, s]).node.hint == 16
     assert torch.sym_not(s > 9).node.hint is True
 

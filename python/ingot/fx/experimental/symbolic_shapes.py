@@ -690,6 +690,8 @@ class ShapeEnv(_C.ShapeEnv):
         number = expr if isinstance(expr, int) else self._number(expr)
         if isinstance(number, int):
             return ValueRanges(number, number)
+        if isinstance(number, _C.SymFloat):
+            return ValueRanges.unknown()
         low, high = self._range(number)
         return ValueRanges(-int_oo if low is None else low, int_oo if high is None else high)
 
