@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One form for calls that mean the same: arguments by name, and Python's operators for functions that they stand for."""
+"""One form for calls that mean the same: arguments by name, Python's operators instead of functions."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ from ingot.utils._pytree import tree_map
 from ingot.utils.weak import WeakTensorKeyDictionary
 
 __all__ = [
-    "LoggingTensor", "LoggingTensorMode", "LoggingTensorReentrant", "capture_logs", "capture_logs_with_logging_tensor_mode",
-    "log_input",
+    "LoggingTensor", "LoggingTensorMode", "LoggingTensorReentrant", "capture_logs",
+    "capture_logs_with_logging_tensor_mode", "log_input",
 ]  # fmt: skip
 
 _dtype_abbrs = {

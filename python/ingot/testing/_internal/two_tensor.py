@@ -44,7 +44,9 @@ class TwoTensor(Tensor):
         return ["a", "b"], None
 
     @staticmethod
-    def __tensor_unflatten__(inner_tensors: dict[str, Tensor], meta: Any, outer_size: Any, outer_stride: Any) -> TwoTensor:
+    def __tensor_unflatten__(
+        inner_tensors: dict[str, Tensor], meta: Any, outer_size: Any, outer_stride: Any
+    ) -> TwoTensor:
         if meta is not None:
             raise AssertionError
         return TwoTensor(inner_tensors["a"], inner_tensors["b"])
