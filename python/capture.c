@@ -12,17 +12,19 @@
 
 // ---- declaring ----
 
-// capture_begin(env=None, aot=False, modes=False): env is the environment of fake inputs; aot: for
-// ingot/aot.h, so that changes of the grad mode are recorded and a symbolic number has one node;
-// modes: changes of the grad mode are recorded.
+// capture_begin(env=None, aot=False, modes=False, release=None): env is the environment of fake
+// inputs; aot: for ingot/aot.h, so that changes of the grad mode are recorded and a symbolic number
+// has one node; modes: changes of the grad mode are recorded; release: whose forms the graph has.
 static PyObject *capture_begin(PyObject *module, PyObject *args, PyObject *kwargs) {
   (void)module;
-  static char *keys[] = {"env", "aot", "modes", NULL};
+  static char *keys[] = {"env", "aot", "modes", "release", NULL};
   PyObject *env = NULL;
   ig_sym *sym = NULL;
   int aot = 0;
   int modes = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Opp:capture_begin", keys, &env, &aot, &modes)) {
+  const char *release = NULL;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Oppz:capture_begin", keys, &env, &aot, &modes,
+                                   &release)) {
     return NULL;
   }
   if (!py_to_env(env, &sym)) return NULL;
@@ -32,6 +34,8 @@ static PyObject *capture_begin(PyObject *module, PyObject *args, PyObject *kwarg
   if (aot) {
     c->mode->capture->release = IG_RELEASE_2_5;
     c->mode->capture->keeps_draws = true;
+  } else if (release) {
+    c->mode->capture->release = ig_release_find(release);
   }
   if (py_trace_begin(c, false, aot != 0 || modes != 0)) Py_RETURN_NONE;
   ig_capture_abort(c);

@@ -65,6 +65,16 @@ static PyObject *env_unbacked(PyObject *o, PyObject *unused) {
   return within(o, ig_sym_unbacked);
 }
 
+static PyObject *env_unbacked_float(PyObject *o, PyObject *unused) {
+  (void)unused;
+  ig_ctx *c = py_ctx();
+  ig_mode_scope mode = ig_mode_push_sym(c, ((py_env *)o)->sym);
+  ig_value v = {.kind = IG_KIND_FLOAT, .f_expr = ig_sym_unbacked_float(c)};
+  PyObject *out = py_ok(c) ? py_from_value(c, &v) : NULL;
+  ig_mode_pop(c, &mode);
+  return out;
+}
+
 // new_symbol(hint, lo, hi or None) -> SymInt
 static PyObject *env_symbol(PyObject *o, PyObject *args) {
   long long hint = 0;
@@ -134,6 +144,7 @@ static PyGetSetDef env_getset[] = {
 };
 static PyMethodDef env_methods[] = {
     {"create_unbacked_symint", env_unbacked, METH_NOARGS, NULL},
+    {"create_unbacked_symfloat", env_unbacked_float, METH_NOARGS, NULL},
     {"_new_symbol", env_symbol, METH_VARARGS, NULL},
     {"_guards", env_guards, METH_NOARGS, NULL},
     {"_asserts", env_asserts, METH_NOARGS, NULL},

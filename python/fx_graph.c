@@ -37,6 +37,7 @@ static PyObject *graph_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   ig_graph *g = sym ? ig_graph_create(c, sym) : NULL;
   if (sym) ig_ref_release(&sym->ref);
   if (!g) return py_raise(c);
+  g->release = IG_RELEASE_2_5_FX;  // what Python makes prints as its release does
   py_graph *o = (py_graph *)type->tp_alloc(type, 0);
   if (o) {
     o->g = g;

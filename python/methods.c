@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ingot/aten.h"
+#include "op/arithmetic.h"
 #include "op/nested.h"
 #include "py.h"
 #include "trace_script.h"
@@ -86,6 +87,9 @@ static PyObject *numel(PyObject *o, PyObject *unused) {
   if (n.expr) py_trace_name(c, "numel", 1);
   if (!n.expr || !c->mode->capture) return plain;
   Py_DECREF(plain);
+  ig_int read = ig_record_layout(c, t, -1, n);
+  if (!py_ok(c)) return NULL;
+  if (read.origin) return py_from_int(read);
   // A capture shows how it came about: size by size.
   PyObject *out = py_from_int(ig_sizes(t)[0]);
   for (int d = 1; out && d < t->ndim; d++) {
@@ -175,14 +179,19 @@ static PyObject *size(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject
   if (py_ctx()->mode->rewrite && !ig_sizes(t)[d].expr) return py_tracked_size(py_ctx(), t, d);
   return py_int_of(t, ig_sizes(t)[d]);
 }
+static PyObject *stride_of(const ig_tensor *t, int d) {
+  ig_ctx *c = py_ctx();
+  ig_int n = ig_record_layout(c, t, d, ig_strides(t)[d]);
+  return py_ok(c) ? py_from_int(n) : NULL;
+}
 static PyObject *stride(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
   int d = dim_argument(o, "stride", args, n, kwnames);
   if (d < 0) return NULL;
   const ig_tensor *t = self_of(o);
-  if (d < t->ndim) return py_from_int(ig_strides(t)[d]);
+  if (d < t->ndim) return stride_of(t, d);
   PyObject *out = PyTuple_New(t->ndim);
   for (int i = 0; out && i < t->ndim; i++) {
-    PyObject *item = py_from_int(ig_strides(t)[i]);
+    PyObject *item = stride_of(t, i);
     if (!item) Py_CLEAR(out);
     if (item) PyTuple_SET_ITEM(out, i, item);
   }

@@ -293,9 +293,10 @@ static bool replace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *
   Py_INCREF(fn);
   PyObject *answer = call_with(c, op, args, fn);
   Py_DECREF(fn);
-  if (!answer || !take_results(c, op, answer, outs)) py_host_failed(c);
+  bool declined = answer == Py_NotImplemented;  // the call stays
+  if (!declined && (!answer || !take_results(c, op, answer, outs))) py_host_failed(c);
   Py_XDECREF(answer);
-  return true;
+  return !declined;
 }
 
 static PyObject *run(PyObject *o, bool core, bool once, const table *t) {

@@ -177,6 +177,27 @@ static bool is_float(PyObject *o) {
   return PyFloat_Check(o) || Py_IS_TYPE(o, &py_symfloat_type);
 }
 
+// The example value of a symbolic number, other numbers themselves; None: unknown.
+static PyObject *example_of(PyObject *o) {
+  if (!py_is_sym(o)) return Py_NewRef(o);
+  PyObject *node = PyObject_GetAttrString(o, "node");
+  PyObject *hint = node ? PyObject_GetAttrString(node, "hint") : NULL;
+  Py_XDECREF(node);
+  return hint;
+}
+// fn of the examples: what Python says of them (division by zero, shifts of floats) holds here too.
+static bool try_examples(binaryfunc fn, PyObject *a, PyObject *b) {
+  PyObject *x = example_of(a);
+  PyObject *y = x ? example_of(b) : NULL;
+  bool known = y && x != Py_None && y != Py_None;
+  bool numbers = known && PyNumber_Check(x) && PyNumber_Check(y);
+  PyObject *tried = numbers ? fn(x, y) : NULL;
+  Py_XDECREF(x);
+  Py_XDECREF(y);
+  Py_XDECREF(tried);
+  return tried || (!numbers && !PyErr_Occurred());
+}
+
 // floor(a / b) as a float: what Python means by // when one of the two is a float.
 static PyObject *float_quotient(PyObject *a, PyObject *b) {
   PyObject *q = apply(IG_EXPR_TRUEDIV, (PyObject *[]){a, b}, 2);
@@ -188,11 +209,14 @@ static PyObject *float_quotient(PyObject *a, PyObject *b) {
   return out;
 }
 static PyObject *sym_floordiv(PyObject *a, PyObject *b) {
+  bool whole = !is_float(a) && !is_float(b);
+  if (!try_examples(whole ? PyNumber_FloorDivide : PyNumber_TrueDivide, a, b)) return NULL;
   if (is_float(a) || is_float(b)) return float_quotient(a, b);
   return apply(IG_EXPR_FLOORDIV, (PyObject *[]){a, b}, 2);
 }
 // a - floor(a / b) * b
 static PyObject *sym_mod(PyObject *a, PyObject *b) {
+  if (!try_examples(PyNumber_Remainder, a, b)) return NULL;
   if (!is_float(a) && !is_float(b)) return apply(IG_EXPR_MOD, (PyObject *[]){a, b}, 2);
   PyObject *q = float_quotient(a, b);
   if (!q || q == Py_NotImplemented) return q;
@@ -210,9 +234,16 @@ static PyObject *sym_mod(PyObject *a, PyObject *b) {
 BINARY(add, ADD)
 BINARY(sub, SUB)
 BINARY(mul, MUL)
-BINARY(truediv, TRUEDIV)
-BINARY(lshift, LSHIFT)
-BINARY(rshift, RSHIFT)
+
+// Where Python refuses some numbers.
+#define TRIED(name, fn, python)                           \
+  static PyObject *sym_##name(PyObject *a, PyObject *b) { \
+    if (!try_examples(python, a, b)) return NULL;         \
+    return apply(IG_EXPR_##fn, (PyObject *[]){a, b}, 2);  \
+  }
+TRIED(truediv, TRUEDIV, PyNumber_TrueDivide)
+TRIED(lshift, LSHIFT, PyNumber_Lshift)
+TRIED(rshift, RSHIFT, PyNumber_Rshift)
 
 // Of truth values; Python reports other operands.
 static bool is_truth(PyObject *o) {
@@ -239,7 +270,14 @@ static PyObject *sym_pos(PyObject *o) {
 }
 static PyObject *sym_pow(PyObject *a, PyObject *b, PyObject *mod) {
   if (mod != Py_None) Py_RETURN_NOTIMPLEMENTED;
-  return apply(IG_EXPR_POW, (PyObject *[]){a, b}, 2);
+  int sign = 0;
+  long e = PyLong_Check(b) ? PyLong_AsLongAndOverflow(b, &sign) : 0;
+  if (e >= 0 && sign >= 0) return apply(IG_EXPR_POW, (PyObject *[]){a, b}, 2);
+  // A negative power of a whole number is a float.
+  PyObject *exponent = PyNumber_Float(b);
+  PyObject *out = exponent ? apply(IG_EXPR_POW, (PyObject *[]){a, exponent}, 2) : NULL;
+  Py_XDECREF(exponent);
+  return out;
 }
 static PyObject *sym_divmod(PyObject *a, PyObject *b) {
   PyObject *q = sym_floordiv(a, b);

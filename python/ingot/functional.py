@@ -369,19 +369,27 @@ sym_sqrt = _sym_sqrt
 
 
 def _sym_extreme(name: str, a: Any, b: Any, otherwise: Any) -> Any:
-    if isinstance(a, _SYMBOLIC) or isinstance(b, _SYMBOLIC):
-        return _C.sym_apply(name, a, b)
+    symbolic = [n for n in (a, b) if isinstance(n, _SYMBOLIC)]
+    if symbolic:
+        made = _C.sym_apply(name, a, b)
+        # PyTorch 2.5 decides between numbers that it knows, and records a guard.
+        if not isinstance(made, _SYMBOLIC) or not all(n.node.has_hint() for n in symbolic):
+            return made
+        if symbolic[0] is not a:
+            a, b = b, a
+        chosen = otherwise(a, b)
+        return sym_float(chosen) if isinstance(made, _C.SymFloat) else chosen
     result = otherwise(a, b)
     return float(result) if isinstance(a, float) or isinstance(b, float) else result
 
 
 def sym_max(a: Any, b: Any) -> Any:
-    """max(a, b) without deciding which one it is."""
+    """max(a, b); which one it is stays open if an operand has no example value."""
     return _sym_extreme("max", a, b, builtins.max)
 
 
 def sym_min(a: Any, b: Any) -> Any:
-    """min(a, b) without deciding which one it is."""
+    """min(a, b); which one it is stays open if an operand has no example value."""
     return _sym_extreme("min", a, b, builtins.min)
 
 
@@ -396,6 +404,8 @@ def sym_sum(args: Any) -> Any:
 
 def sym_ite(b: Any, t: Any, f: Any) -> Any:
     """t if b else f, without deciding b."""
+    if not isinstance(b, (_C.SymBool, bool)) or type(t) is not type(f):
+        raise AssertionError
     if isinstance(b, _C.SymBool):
         return _C.sym_apply("ite", b, t, f)
     return t if b else f

@@ -18,6 +18,14 @@ static const ig_forms forms[IG_RELEASE_COUNT] = {
                         .asserts_behind_first = true,
                         .describes_checks = true,
                         .shares_arithmetic = true},
+    [IG_RELEASE_2_5_FX] = {.name = "2.5-fx",
+                           .clears_unread = true,
+                           .tuples_of_graded = true,
+                           .detaches = 3,
+                           .detaches_of_reinterpreted = 2,
+                           .reads_layout = true,
+                           .records_arithmetic = true,
+                           .replays_arithmetic = true},
 };
 
 // Both families agree.

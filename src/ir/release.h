@@ -9,8 +9,9 @@
 #include <stdbool.h>
 
 typedef enum ig_release {
-  IG_RELEASE_2_4,  // exports for inference, as in the reference documents
-  IG_RELEASE_2_5,  // the first release with export_for_training
+  IG_RELEASE_2_4,     // exports for inference, as in the reference documents
+  IG_RELEASE_2_5,     // the first release with export_for_training
+  IG_RELEASE_2_5_FX,  // what make_fx of the same release records
   IG_RELEASE_COUNT,
 } ig_release;
 
@@ -21,6 +22,7 @@ typedef struct ig_forms {
   bool tuples_of_graded;  // cond, lowered: operands that require gradients are a tuple
   bool branches_as_call;  // nodes of a branch have the origin of the call (strict)
   bool sizes_first;       // sizes of inputs are read right after the inputs, also after lowering
+  bool reads_layout;      // strides and numbers of elements are read by operators of their own
 
   // Lowered programs: how often a detach is recorded, and how often a tensor is detached whose
   // numbers were reinterpreted as a dtype that has no gradients.
@@ -31,6 +33,7 @@ typedef struct ig_forms {
   // Arithmetic of the program is recorded where it is done, even if nothing uses it; otherwise
   // where it is first needed.
   bool records_arithmetic;
+  bool replays_arithmetic;    // a rewritten graph has its arithmetic where the original had it
   bool asserts_ends;          // the ends of a range are two assertions, not a call that states both
   bool asserts_behind_first;  // what is asked of inputs is asserted behind the first call
   bool describes_checks;      // a check comes from itself, not from what it checks

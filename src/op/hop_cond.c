@@ -223,8 +223,8 @@ static void call(ig_ctx *c, const ig_node *n, const ig_value *args, ig_value *ou
 const ig_hop ig_hop_cond = {
     .name = "cond",
     .base = "conditional",
-    .bases = {[IG_RELEASE_2_5] = "cond"},
-    .classes = {[IG_RELEASE_2_5] = "CondOp"},
+    .bases = {[IG_RELEASE_2_5] = "cond", [IG_RELEASE_2_5_FX] = "cond"},
+    .classes = {[IG_RELEASE_2_5] = "CondOp", [IG_RELEASE_2_5_FX] = "CondOp"},
     .path = "torch.ops.higher_order.cond",
     .slots = {IG_SLOT_VALUE, IG_SLOT_GRAPH, IG_SLOT_GRAPH, IG_SLOT_LIST},
     .call = call,

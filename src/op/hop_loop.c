@@ -182,7 +182,7 @@ static void map_call(ig_ctx *c, const ig_node *n, const ig_value *args, ig_value
 const ig_hop ig_hop_map = {
     .name = "map_impl",
     .base = "map_impl",
-    .classes = {[IG_RELEASE_2_5] = "MapImpl"},
+    .classes = {[IG_RELEASE_2_5] = "MapImpl", [IG_RELEASE_2_5_FX] = "MapImpl"},
     .path = "torch.ops.higher_order.map_impl",
     .slots = {IG_SLOT_GRAPH, IG_SLOT_LIST, IG_SLOT_LIST},
     .call = map_call,

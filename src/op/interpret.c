@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "op/arithmetic.h"
 #include "op/autocast.h"
 #include "op/grad_mode.h"
 #include "op/record.h"
@@ -209,6 +210,9 @@ static ig_value call_sym(machine *m, const ig_node *n) {
   if (!numbers) return call_host(m, n);
   ig_value out = ig_none();
   ig_sym_call(m->c, n->arith, args, n->npos, &out);
+  if (ig_release_forms(n->graph->release)->replays_arithmetic) {
+    ig_record_arithmetic(m->c, n->arith, args, n->npos, &out);
+  }
   return out;
 }
 

@@ -6,6 +6,7 @@
 // that read sizes first have one node per expression.
 #include <string.h>
 
+#include "ingot/aten.h"
 #include "ir/release.h"
 #include "op/arithmetic.h"
 #include "op/nested.h"
@@ -295,6 +296,21 @@ void ig_record_is_size(ig_ctx *c, ig_int i) {
   ig_value held;
   ig_sym_apply(c, IG_EXPR_GE, r.args, 2, &held);
   if (c->status == IG_OK) (void)push_recipe(c, &r, &held);
+}
+
+ig_int ig_record_layout(ig_ctx *c, const ig_tensor *t, int dim, ig_int n) {
+  ig_graph *g = c->status == IG_OK ? c->mode->capture : NULL;
+  bool reads = n.expr && t->node && g && ig_release_forms(g->release)->reads_layout;
+  const ig_lib *lib = reads ? ig_lib_get(c) : NULL;
+  if (!lib) return n;
+  const ig_op *op = &lib->ops[dim < 0 ? IG_ID_SYM_NUMEL : IG_ID_SYM_STRIDE_INT];
+  ig_value args[] = {ig_of_tensor((ig_tensor *)t), ig_of_i64(dim)};
+  ig_value out[IG_MAX_RETURNS];
+  ig_call(c, op, args, out);
+  if (c->status != IG_OK || !out[0].i.expr || g->last->op != op) return n;
+  out[0].i = g->last->val.i = ig_int_renew(c, out[0].i);
+  (void)ig_record_know(c, g->last);
+  return out[0].i;
 }
 
 // ---- symbols of new nodes ----

@@ -218,7 +218,7 @@ def test_operators_run_in_the_engine_and_sub_graphs_print() -> None:
     text = gm2.print_readable(print_output=False)
     none = "# No stacktrace found for following nodes"
     head = "class GraphModule(torch.nn.Module):\n    def forward(self, x):\n"
-    assert text.startswith(f"{head}        {none}\n        body = self.body\n")
+    assert text.startswith(f"{head}        {none}\n        body = self.body;  body = None\n")
     inner = "\n    class body(torch.nn.Module):\n        def forward(self, x, y):\n"
     assert f"{inner}            {none}\n            add_tensor = " in text
     twin = copy.deepcopy(gm2)
@@ -505,7 +505,7 @@ def test_refused_nodes():
         fx.Graph().inserting_after(next(iter(g.nodes)))
     g.owning_module = nn.Module()
     with g.inserting_before(g.output_node()):
-        g.call_module("a.b")
+        g.create_node("call_module", "a.b")
     with pytest.raises(RuntimeError, match="references nonexistent attribute a of"):
         g.lint()
     with pytest.raises(RuntimeError, match="referenced target a.b but that target was not provided in"):
@@ -521,3 +521,42 @@ def test_copies_of_a_module():
     assert type(again).__name__ == "GraphModule" and again.meta == {"k": [1]} and again.meta["k"] is not gm.meta["k"]
     assert not hasattr(again, "other") and not hasattr(again, "note")
     assert_close(again(torch.ones(1, 2)), gm(torch.ones(1, 2)))
+
+
+def test_annotations_of_forward():
+    class Typed(nn.Module):
+        def forward(self, x: torch.Tensor, n: int) -> torch.Tensor:
+            return x + n
+
+    forward = fx.symbolic_trace(Typed()).forward
+    assert forward.__annotations__ == {"x": torch.Tensor, "n": int, "return": torch.Tensor}
+
+
+def test_missing_attributes_are_reported():
+    traced = fx.symbolic_trace(nn.Sequential(nn.Linear(1, 1)))
+    with pytest.warns(UserWarning, match="Attempted to insert a get_attr Node"):
+        traced.graph.get_attr("nothing")
+    with pytest.raises(AttributeError, match="has no attribute `nothing`"):
+        traced.graph.call_module("nothing", ())
+
+
+def test_order_of_attributes():
+    class Mixed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = nn.Linear(2, 2)
+            self.w = nn.Parameter(torch.ones(2))
+
+        def forward(self, x):
+            return self.a(x) * self.w
+
+    assert [name for name, _ in fx.symbolic_trace(Mixed()).named_children()] == ["a"]
+    assert [name for name, _ in fx.symbolic_trace(Mixed()).named_parameters()] == ["w", "a.weight", "a.bias"]
+
+
+def test_unused_values_are_cleared():
+    def checked(x):
+        torch._assert(x, "not")
+        return x
+
+    assert "_assert = torch._assert(x, 'not');  _assert = None" in fx.symbolic_trace(checked).code

@@ -232,3 +232,99 @@ def test_orders_and_items():
     graph = fx.symbolic_trace(f).graph
     annotate_getitem_nodes(graph)
     assert [n.type for n in graph.nodes if n.op == "call_function"] == [str, float]
+
+
+class Normed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3)
+        self.norm = nn.BatchNorm2d(4)
+        self.drop = nn.Dropout()
+
+    def forward(self, x):
+        return self.drop(self.norm(self.conv(x)).relu())
+
+
+def test_fusion_and_dropout():
+    from ingot.fx.experimental.optimization import extract_subgraph, fuse, remove_dropout
+
+    model = Normed().eval()
+    fused = fuse(model)
+    x = torch.randn(1, 3, 4, 4)
+    assert "norm" not in fused.code and torch.allclose(fused(x), model(x), atol=1e-5)
+    assert "drop" not in remove_dropout(model).code
+    traced = fx.symbolic_trace(model)
+    nodes = list(traced.graph.nodes)
+    part = extract_subgraph(traced, nodes[2:4], [nodes[1]], [nodes[3]])
+    assert [n.op for n in part.graph.nodes] == ["placeholder", "call_module", "call_method", "output"]
+
+
+def test_normal_forms():
+    from ingot.fx.experimental.normalize import NormalizeArgs, NormalizeOperators
+
+    def pooled(x):
+        return torch.nn.functional.dropout(x, 0.5)
+
+    code = NormalizeArgs(fx.symbolic_trace(pooled)).transform().code
+    assert "dropout(input = x, p = 0.5, training = True, inplace = False)" in code
+
+    def sums(x, y):
+        return torch.add(x, y) + torch.mul(x, 2)
+
+    code = NormalizeOperators(fx.symbolic_trace(sums)).transform().code
+    assert "x + y" in code and "x * 2" in code
+
+
+def test_products_with_one_operand_are_merged():
+    from ingot.fx.experimental.merge_matmul import merge_matmul
+
+    class Products(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.randn(3, 2))
+
+        def forward(self, x, y):
+            return torch.matmul(x, self.w) + 1, torch.matmul(y, self.w)
+
+    model = Products()
+    merged = merge_matmul(model)
+    assert len(merged.graph.find_nodes(op="call_function", target=torch.matmul)) == 1
+    x, y = torch.randn(2, 3), torch.randn(4, 3)
+    assert all(torch.allclose(a, b) for a, b in zip(merged(x, y), model(x, y), strict=True))
+
+    class Chain(nn.Module):
+        def forward(self, x, y):
+            return torch.matmul(torch.matmul(x, y), y)
+
+    assert len(merge_matmul(Chain()).graph.find_nodes(op="call_function", target=torch.matmul)) == 2
+
+
+def test_lists_of_passes():
+    from ingot.fx.passes.pass_manager import PassManager, inplace_wrapper, loop_pass, this_before_that_pass_constraint
+
+    ran = []
+
+    def one(m):
+        ran.append("one")
+        return m
+
+    def two(m):
+        ran.append("two")
+        return m
+
+    ordered = this_before_that_pass_constraint(one, two)
+    assert PassManager([one, two], [ordered])(3) == 3 and ran == ["one", "two"]
+    with pytest.raises(RuntimeError, match="pass schedule constraint violated"):
+        PassManager([two, one], [ordered])(3)
+    assert inplace_wrapper(lambda m: None)(5) == 5
+    assert loop_pass(lambda n: n + 1, n_iter=3)(0) == 3
+
+
+def test_drawings():
+    from ingot.fx.passes import graph_drawer
+
+    if graph_drawer.pydot is None:
+        with pytest.raises(RuntimeError, match="requires the pydot package"):
+            graph_drawer.FxGraphDrawer(fx.symbolic_trace(nn.ReLU()), "relu")
+    else:
+        assert graph_drawer.FxGraphDrawer(fx.symbolic_trace(Normed()), "net").get_dot_graph().get_nodes()

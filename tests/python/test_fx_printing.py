@@ -162,7 +162,10 @@ def test_recorded_texts() -> None:
             missing += 1
             continue
         got = graph.python_code("self").src
-        if got != as_older(without_own_cleanup(row["code"])):
+        exact = "/2.5" in row["name"]  # other releases do not clear unused values
+        if (got != as_older(row["code"])) if exact else (
+            without_own_cleanup(got) != as_older(without_own_cleanup(row["code"]))
+        ):
             wrong.append((row["name"], row["code"], got))
         if row["graph"] is not None and counted(str(graph), row) != counted(as_older(row["graph"]), row):
             wrong.append((row["name"], row["graph"], str(graph)))

@@ -211,3 +211,79 @@ def test_flat_wrapper():
 
     fn, flat = wrapper_and_args_for_make_fx(lambda x, k: x + k, (torch.ones(1),), {"k": torch.ones(1)})
     assert len(flat) == 2 and fn(flat).tolist() == [2]
+
+
+# ---- the texts of PyTorch 2.5.1 ----
+
+
+def body(fn, *args, **options):
+    """The lines of the function that a trace is printed as."""
+    code = make_fx(fn, **options)(*args).code
+    return [line.strip() for line in code.strip().splitlines()[1:] if line.strip()]
+
+
+def test_unused_values_are_cleared():
+    assert body(lambda x: x.split(2)[1], torch.ones(4)) == [
+        "split = torch.ops.aten.split.Tensor(x_1, 2);  x_1 = None",
+        "getitem = split[0];  getitem = None",
+        "getitem_1 = split[1];  split = None",
+        "return getitem_1",
+    ]
+
+
+def test_numbers_stand_where_they_are_computed():
+    def fn(x):
+        unused = x.shape[0] * 7  # noqa: F841 (not part of the trace)
+        return x.new_empty(x.shape[0], x.shape[1] * 2)
+
+    assert body(fn, torch.ones(3, 4), tracing_mode="symbolic") == [
+        "sym_size_int = torch.ops.aten.sym_size.int(x_1, 0)",
+        "sym_size_int_1 = torch.ops.aten.sym_size.int(x_1, 1)",
+        "mul_1 = sym_size_int_1 * 2;  sym_size_int_1 = None",
+        "new_empty = torch.ops.aten.new_empty.default(x_1, [sym_size_int, mul_1], pin_memory = False);  "
+        "x_1 = sym_size_int = mul_1 = None",
+        "return new_empty",
+    ]
+
+
+def test_layouts_are_read_by_operators():
+    assert body(lambda x: (x.numel() + 2, x.stride(0) + 1), torch.ones(3, 4), tracing_mode="symbolic") == [
+        "sym_numel_default = torch.ops.aten.sym_numel.default(x_1)",
+        "add = sym_numel_default + 2;  sym_numel_default = None",
+        "sym_stride_int = torch.ops.aten.sym_stride.int(x_1, 0);  x_1 = None",
+        "add_1 = sym_stride_int + 1;  sym_stride_int = None",
+        "return (add, add_1)",
+    ]
+
+
+@pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
+def test_constants_may_be_read(mode):
+    assert body(lambda x: x * (torch.tensor(2) + 1).item(), torch.ones(3), tracing_mode=mode) == [
+        "_tensor_constant0 = self._tensor_constant0",
+        "lift_fresh_copy = torch.ops.aten.lift_fresh_copy.default(_tensor_constant0);  _tensor_constant0 = None",
+        "add = torch.ops.aten.add.Tensor(lift_fresh_copy, 1);  lift_fresh_copy = add = None",
+        "mul = torch.ops.aten.mul.Tensor(x_1, 3);  x_1 = None",
+        "return mul",
+    ]
+
+
+def test_gradients_of_composites():
+    x, w = torch.ones(3, 2, requires_grad=True), torch.ones(2, 2, requires_grad=True)
+    gm = make_fx(lambda x, w: torch.autograd.grad((x @ w).sum(), [x, w]))(x, w)
+    assert [t.shape for t in gm(x, w)] == [(3, 2), (2, 2)]
+    assert gm.code.count("aten.mm.default") == 3
+
+
+def test_tables_of_decompositions():
+    aten = torch.ops.aten
+    lines = body(lambda x: x.sin(), torch.ones(2), decomposition_table={aten.sin.default: lambda x: NotImplemented})
+    assert lines[0].startswith("sin = ")  # declined
+    lines = body(lambda x: x.sin(), torch.ones(2), decomposition_table={aten.sin: lambda x: x * 2})
+    assert lines[0].startswith("sin = ")  # not an overload
+    lines = body(lambda x: x.sin(), torch.ones(2), decomposition_table={aten.sin.default: lambda x: x * 2})
+    assert lines[0].startswith("mul = ")
+
+
+def test_counts_of_arguments():
+    with pytest.raises(RuntimeError, match="Tracing expected 2 arguments but got 1 concrete arguments"):
+        make_fx(lambda x, y=3: x + y)(torch.ones(1))

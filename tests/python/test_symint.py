@@ -54,7 +54,7 @@ def test_unary_and_functions(env):
     assert math.floor(s) is s and round(s) is s
     assert torch.sym_sqrt(s).node.hint == pytest.approx(math.sqrt(7))
     assert torch.sym_int(half).node.hint == 3 and torch.sym_float(s).node.hint == 7.0
-    assert torch.sym_ite(s > 3, s, 2).node.hint == 7
+    assert torch.sym_ite(s > 3, s, s + 1).node.hint == 7
     assert torch.sym_sum([s, 2, s]).node.hint == 16
     assert torch.sym_not(s > 9).node.hint is True
 
@@ -76,7 +76,7 @@ def test_plain_numbers():
         (lambda s: s > 4, "s0 > 4"),
         (lambda s: s == 4, "Eq(s0, 4)"),
         (lambda s: (s > 4) & (s < 9), "(s0 > 4) & (s0 < 9)"),
-        (lambda s: torch.sym_max(s, 5), "Max(5, s0)"),
+        (lambda s: torch.sym_max(s, 5), "s0"),  # decided by the example value, as in PyTorch 2.5
     ],
 )
 def test_texts(env, make, text):
@@ -233,3 +233,55 @@ def test_bits_of_numbers_are_not_symbolic(env, function):
         with pytest.raises(TypeError, match="unsupported operand"):
             function(symbol(env), other)
     assert isinstance(function(symbol(env) > 3, symbol(env) < 9), SymBool)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "text"),
+    [
+        (lambda s: s // 0, ZeroDivisionError, "integer division or modulo by zero"),
+        (lambda s: s % 0, ZeroDivisionError, "integer"),
+        (lambda s: s / 0, ZeroDivisionError, "division by zero"),
+        (lambda s: s // 0.0, ZeroDivisionError, "float division by zero"),
+        (lambda s: s << 1.5, TypeError, "unsupported operand"),
+        (lambda s: s << -1, ValueError, "negative shift count"),
+    ],
+)
+def test_what_python_refuses_of_examples(env, make, error, text):
+    with pytest.raises(error, match=text):
+        make(symbol(env))
+
+
+def test_extremes_are_decided_between_known_numbers(env):
+    s = symbol(env)
+    assert str(torch.sym_max(s, 2)) == str(s) and torch.sym_min(s, 1000) is s
+    assert str(s**-1) == "FloatPow(ToFloat(s0), -1.0)"
+    assert torch.sym_ite(True, 1, 2) == 1
+    with pytest.raises(AssertionError):
+        torch.sym_ite(True, 1, 2.0)
+
+
+def test_operations_by_name():
+    import operator
+
+    from ingot.fx.experimental import sym_node
+
+    assert sym_node.method_to_operator("int_floordiv") is operator.floordiv
+    assert sym_node.unary_methods - sym_node.unary_magic_methods == {"is_integer"}
+    assert "sym_max" in sym_node.magic_methods and "floordiv" not in sym_node.magic_methods
+
+
+def test_environments():
+    from ingot.fx.experimental import symbolic_shapes
+
+    env = symbolic_shapes.ShapeEnv()
+    number = env.create_unbacked_symfloat()
+    assert str(number) == "zuf0" and isinstance(number, torch.SymFloat) and not number.node.has_hint()
+    size = env.create_symintnode(env.create_symbol(5, None, symbolic_shapes.DimDynamic.DYNAMIC), hint=5)
+    with env.suppress_guards():
+        assert size > 3
+    assert env.guards == []
+    assert size > 4
+    assert [str(guard.expr) for guard in env.guards] == ["s0 > 4"]
+    env.check_equal(env)
+    with pytest.raises(AssertionError, match="ShapeEnv not equal"):
+        env.check_equal(symbolic_shapes.ShapeEnv())

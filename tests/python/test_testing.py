@@ -192,3 +192,48 @@ def test_filecheck_highlight():
     FileCheck().check_source_highlighted("foo").run("foo bar\n~~~ <--- HERE\n")
     with pytest.raises(RuntimeError, match="foo"):
         FileCheck().check_source_highlighted("foo").run("foo bar\n ~~~\n")
+
+
+def test_logged_calls():
+    from ingot.testing._internal.logging_tensor import LoggingTensor, capture_logs, log_input
+
+    with capture_logs() as logs:
+        x = LoggingTensor(ingot.ones(2))
+        log_input("x", x)
+        ingot.cat([x * x, x], dim=0)
+    assert logs == [
+        "$0 = input('x')",
+        "$1 = torch._ops.aten.mul.Tensor($0, $0)",
+        "$2 = torch._ops.aten.cat.default([$1, $0])",
+    ]
+
+
+def test_pairs_of_tensors():
+    from ingot.testing._internal.two_tensor import TwoTensor
+
+    pair = TwoTensor(ingot.ones(2), ingot.zeros(2)) * 2 + 1
+    assert isinstance(pair, TwoTensor) and pair.a.tolist() == [3, 3] and pair.b.tolist() == [1, 1]
+    pair.add_(1)
+    assert pair.a.tolist() == [4, 4] and pair.b.tolist() == [2, 2]
+    with pytest.raises(AssertionError):
+        TwoTensor(ingot.ones(2), ingot.ones(3))
+
+
+def test_weak_keys():
+    from ingot.utils.weak import WeakTensorKeyDictionary
+
+    table = WeakTensorKeyDictionary()
+    a, b = ingot.ones(1), ingot.ones(1)
+    table[a], table[b] = 1, 2
+    assert len(table) == 2 and table[a] == 1 and ingot.ones(1) not in table
+    del a
+    assert list(table.values()) == [2]
+
+
+def test_groups_of_dtypes():
+    from ingot.testing._internal import common_dtype
+
+    assert common_dtype.floating_types_and(ingot.half) == (ingot.float32, ingot.float64, ingot.float16)
+    assert set(common_dtype.all_types()) == set(common_dtype.integral_types()) | set(common_dtype.floating_types())
+    with pytest.raises(AssertionError):
+        common_dtype.all_types_and(3)

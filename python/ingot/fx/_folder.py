@@ -60,7 +60,7 @@ def write(gm: Any, where: str | os.PathLike[str], name: str) -> None:
             lines.append(f"        self.{key} = torch.nn.Parameter({made})")
     lines.append(f"        self.load_state_dict(torch.load(r'{folder}/state_dict.pt'))")
     body = gm.code.replace("\n", "\n    ")
-    (folder / "module.py").write_text("\n".join(lines) + "\n\n    " + body)
+    (folder / "module.py").write_text("\n".join(lines) + "\n    " + body + "\n")
     (folder / "__init__.py").write_text("from .module import *")
     if unsaved:
         warnings.warn(

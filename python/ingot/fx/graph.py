@@ -7,6 +7,7 @@ import builtins
 import keyword
 import math
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -347,9 +348,27 @@ class Graph(_C.FxGraph):
         return self.create_node("placeholder", name, args, type_expr=type_expr)
 
     def get_attr(self, qualified_name: str, type_expr: Any | None = None) -> Node:
+        if self.owning_module is not None and not self._is_attribute(qualified_name):
+            warnings.warn(
+                "Attempted to insert a get_attr Node with no underlying reference in the owning GraphModule! Call "
+                "GraphModule.add_submodule to add the necessary submodule, GraphModule.add_parameter to add the "
+                "necessary Parameter, or nn.Module.register_buffer to add the necessary buffer",
+                stacklevel=2,
+            )
         node = self.create_node("get_attr", qualified_name, type_expr=type_expr)
         self._bind(node)
         return node
+
+    def _is_attribute(self, path: str) -> bool:
+        """Whether a graph may read it off the owning module: a module, parameter or buffer."""
+        *prefix, name = path.split(".")
+        try:
+            module = self.owning_module.get_submodule(".".join(prefix))
+        except AttributeError:
+            warnings.warn(f"Failed to fetch module {'.'.join(prefix)}!", stacklevel=3)
+            return False
+        found = getattr(module, name, None)
+        return isinstance(found, _module_type()) or name in module._parameters or name in module._buffers
 
     def _bind(self, node: Node) -> None:
         """Sets the engine's value of a get_attr node, if the owning module has it."""
@@ -365,6 +384,12 @@ class Graph(_C.FxGraph):
     def call_module(
         self, module_name: str, args: tuple | None = None, kwargs: dict | None = None, type_expr: Any = None
     ) -> Node:
+        if self.owning_module is not None and self.owning_module.get_submodule(module_name) is None:
+            warnings.warn(
+                "Attempted to insert a call_module Node with no underlying reference in the owning GraphModule! Call "
+                "GraphModule.add_submodule to add the necessary submodule",
+                stacklevel=2,
+            )
         return self.create_node("call_module", module_name, args, kwargs, type_expr=type_expr)
 
     def call_method(

@@ -79,7 +79,7 @@ class GraphModule(nn.Module):
         self.__dict__["_replace_hook"] = None
         self.__dict__["_create_node_hooks"] = []
         self.__dict__["_erase_node_hooks"] = []
-        named = [n.target for op in ("get_attr", "call_module") for n in graph._list(op, None)]
+        named = [n.target for n in graph.nodes if n.op in ("get_attr", "call_module")]
         if isinstance(root, nn.Module):
             if isinstance(getattr(root, "meta", None), dict):
                 self.meta.update(root.meta)
@@ -151,6 +151,7 @@ class GraphModule(nn.Module):
             return base(self, *args, **kwargs)
 
         forward.__signature__ = _signature(self._graph)  # type: ignore[attr-defined]
+        forward.__annotations__ = _annotations(self._graph)
         cls.forward = forward  # type: ignore[method-assign]
 
     def _runs_in_engine(self) -> bool:
@@ -432,6 +433,7 @@ def _interpreting(graph: Graph) -> Callable:
         return GraphModule.forward(self, *args, **kwargs)
 
     forward.__signature__ = _signature(graph)  # type: ignore[attr-defined]
+    forward.__annotations__ = _annotations(graph)
     return forward
 
 
@@ -439,12 +441,21 @@ def _marked_line(where: traceback.FrameSummary) -> str:
     """The traceback of the current exception, and the line of the code that raised it among its neighbours."""
     lines = linecache.getlines(where.filename)
     at = where.lineno or 1
-    raised = lines[at - 1] if at <= len(lines) else ""
+    raised = lines[at - 1].strip() if at <= len(lines) else ""
     marker = "~" * len(raised) + "~~~ <--- HERE"
     said = f"Call using an FX-traced Module, line {at} of the traced Module's generated forward function:"
     return "\n".join(
         [traceback.format_exc(), said, "".join(lines[max(at - 2, 0) : at]), marker, "\n".join(lines[at : at + 2])]
     )
+
+
+def _annotations(graph: Graph) -> dict[str, Any]:
+    """The types of the parameters and of the result, as printed code has them."""
+    found = {n.target.lstrip("*"): n.type for n in graph._list("placeholder", None) if n.type is not None}
+    last = graph._last
+    if last is not None and last.op == "output" and last.type is not None:
+        found["return"] = last.type
+    return found
 
 
 def _signature(graph: Graph) -> inspect.Signature:

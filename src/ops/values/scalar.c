@@ -26,13 +26,7 @@ static void local_scalar_kernel(ig_ctx *c, const ig_op *op, const ig_value *args
 
 // Unbacked symbols: u0, zuf0; a bool is the relation Eq(u0, 1).
 static void unbacked_float(ig_ctx *c, ig_value *out) {
-  const ig_expr *e = ig_sym_renewed(c, IG_SORT_FLOAT);
-  if (!e) {
-    char name[32];
-    (void)snprintf(name, sizeof name, "zuf%u", c->mode->sym->floats++);
-    ig_symbol_info info = {.sort = IG_SORT_FLOAT, .range = ig_vrange_all(IG_SORT_FLOAT)};
-    e = ig_expr_symbol(c, name, &info);
-  }
+  const ig_expr *e = ig_sym_unbacked_float(c);
   if (e) *out = (ig_value){.kind = IG_KIND_FLOAT, .f_expr = e};
 }
 

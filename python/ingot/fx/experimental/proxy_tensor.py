@@ -71,6 +71,32 @@ def _check_reads(graph: Any) -> None:
             raise _refuse_data(node.target)
 
 
+def _drop_numbers(graph: Any) -> None:
+    """Symbolic numbers that nothing uses are not part of the trace; what was read from data is, unless it is known
+    because the data is a constant."""
+    read = _C.ops.aten._local_scalar_dense.default
+    kept = (read, _C.ops.aten._assert_scalar.default)
+    for node in reversed(graph.nodes):
+        if node.op != "call_function" or node.users:
+            continue
+        symbolic = is_sym_node(node.meta.get("val"))
+        if (symbolic and node.target not in kept) or (node.target is read and not symbolic):
+            graph.erase_node(node)
+
+
+def _name_layouts(graph: Any) -> None:
+    """What is read off a tensor is named after its operator and overload."""
+    aten = _C.ops.aten
+    named = {aten.sym_numel.default: "sym_numel_default", aten.sym_stride.int: "sym_stride_int",
+             aten.sym_storage_offset.default: "sym_storage_offset_default"}  # fmt: skip
+    counts = dict.fromkeys(named.values(), 0)
+    for node in graph.nodes:
+        name = named.get(node.target) if node.op == "call_function" else None
+        if name is not None:
+            node.name = f"{name}_{counts[name]}" if counts[name] else name
+            counts[name] += 1
+
+
 def _is_contiguous(value: Tensor) -> bool:
     """By the numbers that the symbols had: the environment is asked nothing, so that no guard comes of it."""
 
@@ -209,6 +235,16 @@ def _argument_names(f: Callable, args: tuple) -> list[str]:
     return [parameters[i].name if i < len(parameters) else f"arg{i}" for i in range(len(args))]
 
 
+def _check_count(f: Callable, args: tuple) -> None:
+    """Every parameter of a function has an argument: a trace takes no defaults."""
+    written = not isinstance(f, nn.Module) and hasattr(inspect.unwrap(f), "__code__")
+    code = inspect.unwrap(f).__code__ if written else None
+    if code is None or code.co_flags & inspect.CO_VARARGS or inspect.ismethod(f):
+        return
+    if code.co_argcount != len(args):
+        raise RuntimeError(f"Tracing expected {code.co_argcount} arguments but got {len(args)} concrete arguments")
+
+
 def _capture(f: Callable, args: tuple, mode: str, pre_dispatch: bool) -> Any:
     leaves, spec = pytree.tree_flatten(args)
     names = _names(f, args)
@@ -217,8 +253,10 @@ def _capture(f: Callable, args: tuple, mode: str, pre_dispatch: bool) -> Any:
     if mode == "symbolic" and env is None:
         fakes = FakeTensorMode(shape_env=ShapeEnv())
         env = fakes._env
-    _C.capture_begin(env=env, modes=pre_dispatch)
+    _C.capture_begin(env=env, modes=pre_dispatch, release="2.5-fx")
     try:
+        # Where gradients may be asked for inside, composites are taken apart before they are derived.
+        _C.capture_apart(not pre_dispatch and any(isinstance(v, Tensor) and v.requires_grad for v in leaves))
         inputs = [_input(name, value, fakes) for name, value in zip(names, leaves, strict=True)]
         result = f(*pytree.tree_unflatten(inputs, spec))
         graph = _C.capture_end_graph(result, not pre_dispatch, True)
@@ -268,6 +306,7 @@ def make_fx(
 
     @functools.wraps(f.forward if isinstance(f, nn.Module) else f)
     def wrapped(*args: Any) -> fx.GraphModule:
+        _check_count(f, args)
         if _C.capture_is_open():
             return _inner(f, args)
         try:
@@ -280,14 +319,17 @@ def make_fx(
             if tracing_mode != "real":
                 raise
             raise _refuse_data(error) from error
+        _drop_numbers(graph)
         if tracing_mode == "real" and _error_on_data_dependent_ops:
             _check_reads(graph)
-        if decomposition_table:
+        table = {op: fn for op, fn in (decomposition_table or {}).items() if isinstance(op, _C.OpOverload)}
+        if table:
             bare = graph.output_node()._bare
-            graph = _C.decompose_graph(graph, dict(decomposition_table))
+            graph = _C.decompose_graph(graph, table)
             output = graph.output_node()
             if bare and not output._bare:
                 output.args = (output.args[0][0],)
+        _name_layouts(graph)
         _take_apart(graph)
         _describe(graph)
         if tracing_mode != "real" and not _allow_non_fake_inputs:
@@ -295,7 +337,8 @@ def make_fx(
         _name_constants(graph)
         env = next((e for e in (_env(n) for n in graph.nodes) if e is not None), None)
         _take_trees(f, args, graph)
-        made = fx.GraphModule(_attributes(graph), graph, getattr(f, "__name__", type(f).__name__))
+        name = type(f).__name__ if isinstance(f, fx.GraphModule) else getattr(f, "__name__", "<lambda>")
+        made = fx.GraphModule(_attributes(graph), graph, name)
         made.shape_env = None if env is None else ShapeEnv._of(env)
         return made
 

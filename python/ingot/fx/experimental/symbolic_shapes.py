@@ -81,6 +81,18 @@ class StatefulSymbolicContext(StatelessSymbolicContext):
 
 
 @dataclasses.dataclass(frozen=True)
+class SubclassSymbolicContext(StatefulSymbolicContext):
+    """The same for a tensor that holds others, each of which has a context of its own."""
+
+    inner_contexts: dict[str, SymbolicContext] = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.inner_contexts is None:
+            object.__setattr__(self, "inner_contexts", {})
+
+
+@dataclasses.dataclass(frozen=True)
 class Constraint:
     """What a user requires of a size."""
 
@@ -346,6 +358,94 @@ def free_unbacked_symbols(x: Any) -> set[Any]:
     return {s for s in _symbols(x) if str(s).startswith(("u", "zuf"))}
 
 
+def has_symbolic_sizes_strides(elem: Any) -> bool:
+    """Whether a size, a stride or the offset of a tensor is symbolic."""
+    numbers = (*elem.shape, *elem.stride(), elem.storage_offset())
+    return any(isinstance(n, _C.SymInt) for n in numbers)
+
+
+def create_contiguous(shape: Any) -> list[Any]:
+    """Products of the sizes in front of the last one, as PyTorch 2.5 computes them."""
+    strides: list[Any] = [1]
+    for size in reversed(shape[:-1]):
+        strides.append(size * strides[-1])
+    return strides[::-1]
+
+
+def is_nested_int(s: Any) -> bool:
+    """Whether a number stands for the sizes of a ragged dim; nothing here makes such numbers."""
+    return False
+
+
+def is_symbol_binding_fx_node(node: Any) -> Any:
+    """The symbol that a node is the first to have: an input, or a number read from data; None for other nodes."""
+    value = node.meta.get("val")
+    if not isinstance(value, _C.SymInt) or not value.node.expr.is_symbol:
+        return None
+    fresh = not value.node.has_hint() and node.op == "call_function"
+    return value.node.expr if node.op == "placeholder" or fresh else None
+
+
+def find_symbol_binding_fx_nodes(graph: Any) -> dict[Any, Any]:
+    """The nodes that bind the symbols of a graph, by symbol."""
+    found: dict[Any, Any] = {}
+    for node in graph.nodes:
+        symbol = is_symbol_binding_fx_node(node)
+        if symbol is not None:
+            found.setdefault(symbol, node)
+    return found
+
+
+@dataclasses.dataclass(frozen=True)
+class ConvertIntKey:
+    """A step of a path: the integer of a truth value."""
+
+    def __str__(self) -> str:
+        return ".cast_symbool_to_symint_guardless()"
+
+    def get(self, b: Any) -> Any:
+        return cast_symbool_to_symint_guardless(b)
+
+
+@dataclasses.dataclass(frozen=True)
+class CallMethodKey:
+    """A step of a path: the result of a method."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f".{self.name}()"
+
+    def get(self, o: Any) -> Any:
+        return getattr(o, self.name)()
+
+
+@dataclasses.dataclass(frozen=True)
+class InnerTensorKey:
+    """A step of a path: a tensor that another one holds."""
+
+    inner_name: str
+
+    def __str__(self) -> str:
+        return f".{self.inner_name}"
+
+    def get(self, o: Any) -> Any:
+        return getattr(o, self.inner_name)
+
+
+@dataclasses.dataclass(frozen=True)
+class DivideByKey:
+    """A step of a path: the number divided by another one."""
+
+    divisor: Any
+
+    def __str__(self) -> str:
+        return f".__floordiv__({self.divisor})"
+
+    def get(self, o: int) -> int:
+        return o // self.divisor
+
+
 def fx_placeholder_vals(gm: Any) -> list[Any]:
     return [n.meta["val"] for n in gm.graph.nodes if n.op == "placeholder"]
 
@@ -445,12 +545,14 @@ class ShapeEnv(_C.ShapeEnv):
         self.specialize_zero_one = self.settings.specialize_zero_one
         self.duck_shape = self.settings.duck_shape
         self._unbacked: list[Any] = []
+        self._forgotten: set[int] = set()
         self.frozen = False
         self.val_to_var: dict[int, Any] = {}
         self.var_to_val: dict[Any, int] = {}
         self.source_to_var: dict[str, Any] = {}
         self.var_to_sources: dict[Any, list[Any]] = {}
         self._unbacked: list[Any] = []
+        self._forgotten: set[int] = set()
         ShapeEnv._known.setdefault(self._key, self)
 
     # The object of each environment of the engine, as long as somebody has it.
@@ -517,6 +619,12 @@ class ShapeEnv(_C.ShapeEnv):
         self._unbacked.append(number.node.expr)
         return number
 
+    def create_unbacked_symfloat(self) -> Any:
+        """A floating-point number that is read from data."""
+        number = super().create_unbacked_symfloat()
+        self._unbacked.append(number.node.expr)
+        return number
+
     def create_unbacked_symbool(self) -> Any:
         """A truth value that is read from data: a number that is 0 or 1."""
         number = self.create_unbacked_symint()
@@ -550,7 +658,7 @@ class ShapeEnv(_C.ShapeEnv):
 
     @property
     def guards(self) -> list[ShapeGuard]:
-        return [ShapeGuard(e) for e in self._guards()]
+        return [ShapeGuard(e) for i, e in enumerate(self._guards()) if i not in self._forgotten]
 
     @property
     def deferred_runtime_asserts(self) -> dict[Any, list[RuntimeAssert]]:
@@ -582,6 +690,8 @@ class ShapeEnv(_C.ShapeEnv):
         number = expr if isinstance(expr, int) else self._number(expr)
         if isinstance(number, int):
             return ValueRanges(number, number)
+        if isinstance(number, _C.SymFloat):
+            return ValueRanges.unknown()
         low, high = self._range(number)
         return ValueRanges(-int_oo if low is None else low, int_oo if high is None else high)
 
@@ -616,6 +726,29 @@ class ShapeEnv(_C.ShapeEnv):
     def freeze(self) -> None:
         """No more guards are expected; those that come are recorded all the same."""
         self.frozen = True
+
+    def freeze_runtime_asserts(self) -> None:
+        """No more assertions of numbers from data are expected."""
+        self.runtime_asserts_frozen = True
+
+    @contextlib.contextmanager
+    def suppress_guards(self) -> Iterator[None]:
+        """What is decided inside leaves no guards."""
+        before = len(self._guards())
+        try:
+            yield
+        finally:
+            self._forgotten.update(range(before, len(self._guards())))
+
+    def check_equal(self, other: ShapeEnv) -> None:
+        """AssertionError unless both environments know the same."""
+        for name in ("var_to_val", "replacements", "var_to_range"):
+            mine, others = (str(getattr(env, name)) for env in (self, other))
+            if mine != others:
+                raise AssertionError(f"ShapeEnv not equal: field values don't match: {name}: {mine} != {others}")
+        mine, others = ([str(g.expr) for g in env.guards] for env in (self, other))
+        if mine != others:
+            raise AssertionError(f"ShapeEnv not equal: field values don't match: guards: {mine} != {others}")
 
     # ---- guards as programs check them
 
