@@ -275,13 +275,22 @@ ig_sbuiltin_fn *ig_srows_builtin(ig_sbuiltin_fn *run) {
     ig_sbuiltin_fn *run;
     ig_sbuiltin_fn *rows;
   } table[] = {
-      {ig_sb_list_len, rows_len},       {ig_sb_list_item, rows_item},
-      {ig_sb_list_append, rows_append}, {ig_sb_list_insert, rows_insert},
-      {ig_sb_list_set, rows_set},       {ig_sb_list_pop, rows_pop},
-      {ig_sb_list_delete, rows_delete}, {ig_sb_list_clear, rows_clear},
-      {ig_sb_list_extend, rows_extend}, {ig_sb_list_add_inplace, rows_add_inplace},
-      {ig_sb_list_add, rows_add},       {ig_sb_list_copy, rows_copy},
-      {ig_sb_list_slice, rows_slice},   {ig_sb_list_reverse, rows_reverse},
+      {ig_sb_list_len, rows_len},
+      {ig_sb_list_item, rows_item},
+      {ig_sb_list_append, rows_append},
+      {ig_sb_list_insert, rows_insert},
+      {ig_sb_list_set, rows_set},
+      {ig_sb_list_pop, rows_pop},
+      {ig_sb_list_delete, rows_delete},
+      {ig_sb_list_clear, rows_clear},
+      {ig_sb_list_extend, rows_extend},
+      {ig_sb_list_add_inplace, rows_add_inplace},
+      {ig_sb_list_add, rows_add},
+      {ig_sb_list_copy, rows_copy},
+      {ig_sb_tensor_make, ig_sb_tensor_make},
+      {ig_sb_tensor_as, ig_sb_tensor_as},
+      {ig_sb_list_slice, rows_slice},
+      {ig_sb_list_reverse, rows_reverse},
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
     if (table[i].run == run) return table[i].rows;

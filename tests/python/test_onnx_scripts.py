@@ -398,9 +398,46 @@ class Doubled(nn.Module):
         return y
 
 
+class EveryOther(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        rows: list[Tensor] = []
+        i = 0
+        while i < x.size(0):
+            rows.append(x[i])
+            i += 2
+        return torch.stack(rows)
+
+
+class Reversed(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        at: list[int] = []
+        for i in range(x.size(0)):
+            at.append(x.size(0) - 1 - i)
+        return x[torch.tensor(at)]
+
+
+class TwoParts(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.tensor_split(x, 2)[0] * 2
+
+
+class Diagonal(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x.diagonal() + 1
+
+
+class NormOfLayer(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.GroupNorm(2, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.norm(x.view(-1, 4, 1))
+
+
 GROWING = [
     Appended, Comprehension, AppendedIfLong, Growing, Pieces, CountOfRows, Joined, AppendedByPosition, Numbers,
-    ChangedRows, PieceByNumber, BranchesOfDifferentSizes, Doubled,
+    ChangedRows, PieceByNumber, BranchesOfDifferentSizes, Doubled, EveryOther, Reversed, TwoParts, Diagonal, NormOfLayer,
 ]  # fmt: skip
 
 
