@@ -86,8 +86,8 @@ typedef struct ig_onnx_axis {
   int64_t axis;
   const char *name;
 } ig_onnx_axis;
-// An output that is a sequence: the pieces of `size` of its tensor along `dim`, of which the last may
-// be smaller; 0: its slices, without that dimension. From opset 11 on.
+// An output that is a sequence: the pieces of `size` of its tensor along `dim`, of which the last
+// may be smaller; 0: its slices, without that dimension. From opset 11 on.
 typedef struct ig_onnx_sequence {
   size_t output;  // by its number among the results of the program
   int64_t dim;

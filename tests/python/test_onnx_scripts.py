@@ -437,7 +437,8 @@ class NormOfLayer(nn.Module):
 
 GROWING = [
     Appended, Comprehension, AppendedIfLong, Growing, Pieces, CountOfRows, Joined, AppendedByPosition, Numbers,
-    ChangedRows, PieceByNumber, BranchesOfDifferentSizes, Doubled, EveryOther, Reversed, TwoParts, Diagonal, NormOfLayer,
+    ChangedRows, PieceByNumber, BranchesOfDifferentSizes, Doubled, EveryOther, Reversed, TwoParts, Diagonal,
+    NormOfLayer,
 ]  # fmt: skip
 
 
