@@ -398,15 +398,52 @@ static bool take_axes(PyObject *given, ig_onnx_options *options) {
   return true;
 }
 
+// [(output, dim, size)]
+static bool take_sequences(PyObject *given, ig_onnx_options *options) {
+  if (given == Py_None) return true;
+  if (!PyList_Check(given)) {
+    PyErr_SetString(PyExc_TypeError, "sequences: expected a list of (output, dim, size)");
+    return false;
+  }
+  ig_onnx_sequence *list = PyMem_Calloc((size_t)PyList_GET_SIZE(given) + 1, sizeof *list);
+  options->sequences = list;
+  if (!list) return PyErr_NoMemory() != NULL;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(given); i++) {
+    long long dim = 0;
+    long long size = 0;
+    Py_ssize_t output = 0;
+    if (!PyArg_ParseTuple(PyList_GET_ITEM(given, i), "nLL:sequences", &output, &dim, &size))
+      return false;
+    list[options->nsequences++] = (ig_onnx_sequence){(size_t)output, dim, size};
+  }
+  return true;
+}
+
 // write_onnx(path=None, *, opset, external, input_names, output_names, ...) -> bytes, or None when
 // there is a path; dry: only checks whether it can be written
 static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwargs) {
-  static char *keys[] = {
-      "path",         "opset",        "external",          "input_names",
-      "output_names", "functions",    "weights_as_inputs", "initializers_as_inputs",
-      "metadata",     "node_names",   "folding",           "user_outputs",
-      "dry",          "translations", "weights",           "opsets",
-      "axes",         "torchscript",  "training",          NULL};
+  static char *keys[] = {"path",
+                         "opset",
+                         "external",
+                         "input_names",
+                         "output_names",
+                         "functions",
+                         "weights_as_inputs",
+                         "initializers_as_inputs",
+                         "metadata",
+                         "node_names",
+                         "folding",
+                         "user_outputs",
+                         "dry",
+                         "translations",
+                         "weights",
+                         "opsets",
+                         "axes",
+                         "torchscript",
+                         "training",
+                         "sequences",
+                         "none_outputs",
+                         NULL};
   const char *path = NULL;
   const char *external = "auto";
   PyObject *inputs = Py_None;
@@ -424,12 +461,15 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
   PyObject *weights = Py_None;
   PyObject *opsets = Py_None;
   PyObject *axes = Py_None;
+  PyObject *sequences = Py_None;
   int torchscript = 0;
+  int nones = 0;
   int training = 0;
-  if (!PyArg_ParseTupleAndKeywords(
-          args, kwargs, "|z$isOOppppppppOOOOpp:write_onnx", keys, &path, &options.opset, &external,
-          &inputs, &outputs, &functions, &as_inputs, &defaults, &metadata, &names, &folding,
-          &user_outputs, &dry, &translations, &weights, &opsets, &axes, &torchscript, &training)) {
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|z$isOOppppppppOOOOppOp:write_onnx", keys, &path,
+                                   &options.opset, &external, &inputs, &outputs, &functions,
+                                   &as_inputs, &defaults, &metadata, &names, &folding,
+                                   &user_outputs, &dry, &translations, &weights, &opsets, &axes,
+                                   &torchscript, &training, &sequences, &nones)) {
     return NULL;
   }
   options.functions = functions;
@@ -440,6 +480,7 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
   options.no_folding = !folding;
   options.user_outputs = user_outputs;
   options.torchscript = torchscript;
+  options.none_outputs = nones;
   options.training = training;
   PyObject *keep[2] = {NULL, NULL};
   PyObject *out = NULL;
@@ -450,6 +491,7 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
   }
   if (take_external(external, &options.external) && take_weights(weights, &options) &&
       take_opsets(opsets, &options) && take_axes(axes, &options) &&
+      take_sequences(sequences, &options) &&
       take_names(inputs, &keep[0], &options.input_names, &options.ninput_names) &&
       take_names(outputs, &keep[1], &options.output_names, &options.noutput_names)) {
     out = write_to(o, path, dry, &options);
@@ -457,6 +499,7 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
   PyMem_Free((void *)options.weights);
   PyMem_Free((void *)options.opsets);
   PyMem_Free((void *)options.axes);
+  PyMem_Free((void *)options.sequences);
   PyMem_Free((void *)options.input_names);
   PyMem_Free((void *)options.output_names);
   Py_XDECREF(keep[0]);

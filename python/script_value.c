@@ -479,6 +479,19 @@ static PyObject *from_dict(ig_ctx *c, const ig_sobj_dict *d) {
   return made;
 }
 
+static PyObject *from_rows(ig_ctx *c, const ig_sobj_seq *s) {
+  PyObject *home = PyImport_ImportModule("ingot.jit._rows");
+  PyObject *cls = home ? PyObject_GetAttrString(home, "Rows") : NULL;
+  PyObject *tensor = cls ? py_from_script(c, ig_of_tensor(s->rows)) : NULL;
+  PyObject *size = tensor ? py_from_script(c, ig_of_int(s->piece)) : NULL;
+  PyObject *made = size ? PyObject_CallFunction(cls, "OiO", tensor, s->dim, size) : NULL;
+  Py_XDECREF(home);
+  Py_XDECREF(cls);
+  Py_XDECREF(tensor);
+  Py_XDECREF(size);
+  return made;
+}
+
 static PyObject *from_object(ig_ctx *c, ig_sobj *o) {
   const ig_sobj_seq *s = (const ig_sobj_seq *)o;
   const ig_sobj_str *text = (const ig_sobj_str *)o;
@@ -508,6 +521,8 @@ static PyObject *from_object(ig_ctx *c, ig_sobj *o) {
     }
     case IG_SOBJ_HOST:
       return Py_NewRef((PyObject *)((const ig_sobj_host *)o)->object);
+    case IG_SOBJ_ROWS:
+      return from_rows(c, s);
     default:
       break;
   }

@@ -86,6 +86,13 @@ typedef struct ig_onnx_axis {
   int64_t axis;
   const char *name;
 } ig_onnx_axis;
+// An output that is a sequence: the pieces of `size` of its tensor along `dim`, of which the last
+// may be smaller; 0: its slices, without that dimension. From opset 11 on.
+typedef struct ig_onnx_sequence {
+  size_t output;  // by its number among the results of the program
+  int64_t dim;
+  int64_t size;
+} ig_onnx_sequence;
 typedef struct ig_onnx_options {
   int opset;         // 0: the default
   int converted_to;  // an older opset that the caller converts the model to; 0: none
@@ -108,6 +115,9 @@ typedef struct ig_onnx_options {
   size_t nopsets;
   const ig_onnx_axis *axes;  // how axes are named, whatever their size in the program
   size_t naxes;
+  bool none_outputs;  // from opset 15 on, None among the results is an output, an empty optional
+  const ig_onnx_sequence *sequences;
+  size_t nsequences;
   // The conventions of PyTorch's TorchScript exporter: constants are nodes, inputs that nothing
   // reads and versions of unused domains are left out, nodes are named by module path ("/fc/Gemm"),
   // unnamed inputs and outputs by reader and number ("onnx::Gemm_0", "7"), sizes that are computed

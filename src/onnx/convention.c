@@ -179,10 +179,6 @@ const char *ig_onnx_made_axis(ig_onnx *x, const char *value, int axis) {
 
 // ---- names of inputs and outputs
 
-static const ig_value *output_value(const ig_output_spec *out) {
-  return out->value.kind == IG_KIND_NODE ? &out->value.node->val : &out->value;
-}
-
 static bool is_tensor_or_number(const ig_value *v) {
   return v->kind == IG_KIND_TENSOR || v->kind == IG_KIND_INT || v->kind == IG_KIND_FLOAT ||
          v->kind == IG_KIND_BOOL;
@@ -201,14 +197,6 @@ size_t ig_onnx_input_count(const ig_onnx *x) {
   size_t n = ig_program_inputs(x->p, &in);
   size_t count = 0;
   for (size_t i = 0; i < n; i++) count += model_input(x, &in[i]) != NULL;
-  return count;
-}
-
-size_t ig_onnx_output_count(const ig_onnx *x) {
-  const ig_output_spec *out = NULL;
-  size_t n = ig_program_outputs(x->p, &out);
-  size_t count = 0;
-  for (size_t i = 0; i < n; i++) count += is_tensor_or_number(output_value(&out[i]));
   return count;
 }
 
@@ -267,7 +255,7 @@ static bool rename_output(ig_onnx *x, const ig_onnx *first, size_t k, const char
 bool ig_onnx_complete_names(ig_onnx *x, const ig_onnx *first, ig_onnx_options *options,
                             ig_map *renames) {
   size_t nin = ig_onnx_input_count(x);
-  size_t nout = ig_onnx_output_count(x);
+  size_t nout = first->noutput_order;
   size_t given = options->ninput_names;
   const char **ins = ig_onnx_push(x, ig_mem_mul((nin > given ? nin : given) + 1, sizeof *ins));
   const char **outs = ig_onnx_push(x, ig_mem_mul(nout + 1, sizeof *outs));

@@ -55,9 +55,8 @@ bool ig_onnx_is_constant(const ig_onnx *x, const char *name);  // of the writer,
 // The name of a weight: that of the program, or a given one beyond those of the inputs; a name that
 // an input or output has is changed.
 const char *ig_onnx_weight_name(ig_onnx *x, const char *name);
-// The inputs that the model has, before unread ones are left out, and its outputs.
+// The inputs that the model has, before unread ones are left out.
 size_t ig_onnx_input_count(const ig_onnx *x);
-size_t ig_onnx_output_count(const ig_onnx *x);
 size_t ig_onnx_value_count(const ig_onnx *x);  // inputs, weights and results of nodes
 
 #endif

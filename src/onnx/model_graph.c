@@ -18,7 +18,21 @@ enum { MODEL_IR_VERSION = 1, MODEL_PRODUCER = 2, MODEL_PRODUCER_VERSION = 3, MOD
 enum { MODEL_OPSET = 8, OPSET_DOMAIN = 1, OPSET_VERSION = 2 };
 enum { TENSOR_DIMS = 1, TENSOR_TYPE = 2, TENSOR_NAME = 8, TENSOR_RAW = 9 };
 enum { TENSOR_EXTERNAL = 13, TENSOR_LOCATION = 14, LOCATION_EXTERNAL = 1 };
-enum { VALUE_NAME = 1, VALUE_TYPE = 2, TYPE_TENSOR = 1, ELEM_TYPE = 1, SHAPE = 2 };
+enum { VALUE_NAME = 1, VALUE_TYPE = 2, ELEM_TYPE = 1, SHAPE = 2 };
+enum {
+  TYPE_TENSOR = 1,
+  TYPE_SEQUENCE = 4,
+  SEQUENCE_ELEM = 1,
+  TYPE_OPTIONAL = 9,
+  OPTIONAL_ELEM = 1
+};
+enum {
+  NODE_ATTRIBUTE = 5,
+  ATTR_NAME = 1,
+  ATTR_TYPE_PROTO = 14,
+  ATTR_TYPE = 20,
+  ATTR_IS_TYPE_PROTO = 13
+};
 enum { FUNCTIONS_IR_VERSION = 8 };
 enum { SHAPE_DIM = 1, DIM_VALUE = 1, DIM_PARAM = 2 };
 
@@ -109,6 +123,23 @@ static void put_info(ig_onnx *x, uint32_t field, const char *name, ig_dtype dtyp
   for (int d = 0; d < ndim; d++) put_dim(x, name, d, ndim, sizes[d]);
   ig_proto_close(w, shape);
   ig_proto_close(w, tensor);
+  ig_proto_close(w, type);
+  ig_proto_close(w, info);
+}
+
+// A sequence of tensors, of whose sizes nothing is stated.
+static void put_sequence_info(ig_onnx *x, const char *name, ig_dtype dtype) {
+  ig_proto_writer *w = &x->w;
+  size_t info = ig_proto_open(w, IG_ONNX_GRAPH_OUTPUT);
+  ig_proto_put_text(w, VALUE_NAME, name);
+  size_t type = ig_proto_open(w, VALUE_TYPE);
+  size_t sequence = ig_proto_open(w, TYPE_SEQUENCE);
+  size_t element = ig_proto_open(w, SEQUENCE_ELEM);
+  size_t tensor = ig_proto_open(w, TYPE_TENSOR);
+  ig_proto_put_int(w, ELEM_TYPE, ig_onnx_elem_type(dtype));
+  ig_proto_close(w, tensor);
+  ig_proto_close(w, element);
+  ig_proto_close(w, sequence);
   ig_proto_close(w, type);
   ig_proto_close(w, info);
 }
@@ -377,16 +408,93 @@ static void put_output(ig_onnx *x, const ig_output_spec *out, const char *given,
   put_info(x, IG_ONNX_GRAPH_OUTPUT, name, d, NULL, 0);
 }
 
+// An output that is the sequence of the pieces of a tensor.
+static void put_sequence(ig_onnx *x, const ig_output_spec *out, const char *given, size_t i,
+                         const ig_onnx_sequence *s) {
+  const ig_tensor *t = ig_onnx_tensor_of(&out->value);
+  if (!t || x->opset < 11 || (x->options->converted_to && x->options->converted_to < 11)) {
+    ig_onnx_refuse(x, x->node, "a list of dynamic length needs opset 11");
+    return;
+  }
+  char text[32];
+  (void)snprintf(text, sizeof text, "output::%zu", i);
+  const char *from = ig_onnx_operand(x, &out->value, IG_DTYPE_COUNT);
+  const char *size = s->size ? ig_onnx_number(x, IG_I64, (double)s->size) : NULL;
+  const char *name = ig_onnx_emit(
+      x,
+      &(ig_onnx_node){.op_type = "SplitToSequence",
+                      .in = {from, size},
+                      .attrs = {ig_onnx_int("axis", s->dim), ig_onnx_int("keepdims", s->size != 0)},
+                      .out = given ? given : ig_onnx_keep(x, text)});
+  if (x->output_order) x->output_order[x->noutput_order++] = name;
+  put_sequence_info(x, name, t->dtype);
+}
+
+// The type optional(tensor(float)), as in PyTorch's files.
+static void put_optional_type(ig_onnx *x, uint32_t field) {
+  size_t type = ig_proto_open(&x->w, field);
+  size_t optional = ig_proto_open(&x->w, TYPE_OPTIONAL);
+  size_t element = ig_proto_open(&x->w, OPTIONAL_ELEM);
+  size_t tensor = ig_proto_open(&x->w, TYPE_TENSOR);
+  ig_proto_put_int(&x->w, ELEM_TYPE, ig_onnx_elem_type(IG_F32));
+  ig_proto_close(&x->w, tensor);
+  ig_proto_close(&x->w, element);
+  ig_proto_close(&x->w, optional);
+  ig_proto_close(&x->w, type);
+}
+
+// None among the results.
+static void put_none(ig_onnx *x, const char *given, size_t i) {
+  char text[32];
+  (void)snprintf(text, sizeof text, "output::%zu", i);
+  const char *name = given ? given : ig_onnx_keep(x, text);
+  size_t open = ig_onnx_begin(x, &(ig_onnx_node){.op_type = "Optional", .out = name});
+  size_t attr = ig_proto_open(&x->w, NODE_ATTRIBUTE);
+  ig_proto_put_text(&x->w, ATTR_NAME, "type");
+  size_t type = ig_proto_open(&x->w, ATTR_TYPE_PROTO);
+  size_t tensor = ig_proto_open(&x->w, TYPE_TENSOR);
+  ig_proto_put_int(&x->w, ELEM_TYPE, ig_onnx_elem_type(IG_F32));
+  ig_proto_close(&x->w, tensor);
+  ig_proto_close(&x->w, type);
+  ig_proto_put_int(&x->w, ATTR_TYPE, ATTR_IS_TYPE_PROTO);
+  ig_proto_close(&x->w, attr);
+  ig_onnx_end(x, open);
+  if (x->output_order) x->output_order[x->noutput_order++] = name;
+  size_t info = ig_proto_open(&x->w, IG_ONNX_GRAPH_OUTPUT);
+  ig_proto_put_text(&x->w, VALUE_NAME, name);
+  put_optional_type(x, VALUE_TYPE);
+  ig_proto_close(&x->w, info);
+}
+
+static bool is_none_output(const ig_onnx *x, const ig_output_spec *out) {
+  const ig_value *v = out->value.kind == IG_KIND_NODE ? &out->value.node->val : &out->value;
+  return x->options->none_outputs && x->opset >= 15 && v->kind == IG_KIND_NONE;
+}
+
+static const ig_onnx_sequence *sequence_at(const ig_onnx *x, size_t output) {
+  for (size_t i = 0; i < x->options->nsequences; i++) {
+    if (x->options->sequences[i].output == output) return &x->options->sequences[i];
+  }
+  return NULL;
+}
+
 static void put_outputs(ig_onnx *x) {
   const ig_output_spec *out = NULL;
   size_t n = outputs_of(x, &out);
   size_t k = 0;
   x->output_order = ig_onnx_push(x, ig_mem_mul(n + 1, sizeof *x->output_order));
   for (size_t i = 0; i < n && ig_ctx_status(x->c) == IG_OK; i++) {
-    if (!is_output(&out[i])) continue;
+    bool none = is_none_output(x, &out[i]);
+    if (!none && !is_output(&out[i])) continue;
     const char *given = k < x->options->noutput_names ? x->options->output_names[k] : NULL;
-    put_output(x, &out[i], given, i);
+    const ig_onnx_sequence *sequence = sequence_at(x, i);
     k++;
+    if (none)
+      put_none(x, given, i);
+    else if (sequence)
+      put_sequence(x, &out[i], given, i, sequence);
+    else
+      put_output(x, &out[i], given, i);
   }
 }
 

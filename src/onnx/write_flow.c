@@ -198,9 +198,11 @@ static void put_cond(ig_onnx *x, const ig_node *n) {
 
 // ---- while_loop
 
-// The condition for values of these names, computed here.
+// The condition for values of these names, computed here. What it learns of their sizes does not
+// hold behind it: another round has others.
 static const char *put_condition(ig_onnx *x, const ig_graph *g, const char *const *names, size_t n,
                                  const ig_value *more) {
+  size_t outer = ig_onnx_scope_open(x);
   rename_calls(x, g);
   const ig_node *at = g->first;
   for (size_t i = 0; i < n && at && ig_node_is_placeholder(at); i++, at = at->next) {
@@ -209,8 +211,10 @@ static const char *put_condition(ig_onnx *x, const ig_graph *g, const char *cons
   (void)bind_operands(x, at, more);
   put_body(x, g);
   const ig_value *result = NULL;
-  if (results_of(g, &result) == 0) return ig_onnx_number(x, IG_BOOL, 0);
-  return ig_onnx_operand(x, result, IG_BOOL);
+  bool given = results_of(g, &result) > 0;
+  const char *name = given ? ig_onnx_operand(x, result, IG_BOOL) : ig_onnx_number(x, IG_BOOL, 0);
+  ig_onnx_scope_close(x, outer);
+  return name;
 }
 
 // cond graph, body graph, carried, further operands

@@ -65,4 +65,15 @@ const char *ig_hop_describe(ig_ctx *c, const ig_value *v);
 // Same kind, dtype, device and sizes?
 bool ig_hop_alike(const ig_value *a, const ig_value *b);
 
+// ---- sizes that differ (hop_join.c)
+
+// May both values be results of one place although their sizes differ? Where scripts record their
+// conditions: such a size is known when the program runs.
+bool ig_hop_joins(const ig_ctx *c, const ig_value *a, const ig_value *b);
+// Describes a with sizes of their own where those of b differ, in memory of the innermost scope;
+// *like (NULL: as a is) is what was found so far. True: one more size differs.
+bool ig_hop_widen(ig_ctx *c, const ig_value *a, const ig_value *b, const ig_meta **like);
+// Is a size of the value a symbol that only the running program knows?
+bool ig_hop_has_own_size(const ig_value *v);
+
 #endif

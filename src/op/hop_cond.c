@@ -116,7 +116,7 @@ static bool check(ig_ctx *c, const ig_value *a, size_t na, const ig_value *b, si
     return false;
   }
   for (size_t i = 0; i < na; i++) {
-    if (ig_hop_alike(&a[i], &b[i])) continue;
+    if (ig_hop_alike(&a[i], &b[i]) || ig_hop_joins(c, &a[i], &b[i])) continue;
     ig_fail_text(c, IG_BRANCH,
                  "%s\n\nExpected result %zu of true_fn and false_fn to have same metadata but "
                  "got: %s and %s. Make both branches return tensors of the same shape and dtype.",
@@ -146,7 +146,12 @@ static const ig_value *record(ig_ctx *c, const ig_cond_args *a, ig_graph *yes, i
   const ig_value *second = ig_branch_outputs(c, no, &other);
   ig_value *results = ig_scope_array(c, *nouts + 1, sizeof *results);
   if (!results || !check(c, first, *nouts, second, other)) return NULL;
-  for (size_t i = 0; i < *nouts; i++) results[i] = ig_branch_result(c, &first[i]);
+  for (size_t i = 0; i < *nouts; i++) {
+    const ig_meta *like = NULL;
+    (void)ig_hop_widen(c, &first[i], &second[i], &like);
+    results[i] =
+        like ? ig_of_tensor(ig_tensor_make(c, like, true)) : ig_branch_result(c, &first[i]);
+  }
   ig_node *t = ig_record_sub(c, "true_graph", yes);
   ig_node *f = t ? ig_record_sub(c, "false_graph", no) : NULL;
   if (!f) return NULL;

@@ -215,7 +215,8 @@ static bool share(ig_ctx *c, const loop *l, ig_graph *cond, ig_graph *body, cons
   return ig_nested_arrange(c, cond, out, *n) && ig_nested_arrange(c, body, out, *n);
 }
 
-static bool loop_check(ig_ctx *c, const loop *l, const ig_graph *cond, const ig_graph *body) {
+static bool loop_check(ig_ctx *c, const loop *l, const ig_meta *const *likes, const ig_graph *cond,
+                       const ig_graph *body) {
   size_t n = 0;
   const ig_value *outs = ig_branch_outputs(c, cond, &n);
   bool pred = outs && n == 1 &&
@@ -237,7 +238,7 @@ static bool loop_check(ig_ctx *c, const loop *l, const ig_graph *cond, const ig_
     return false;
   }
   for (size_t i = 0; outs && i < n; i++) {
-    if (ig_hop_alike(&outs[i], &l->in[i])) continue;
+    if (likes[i] || ig_hop_alike(&outs[i], &l->in[i])) continue;
     ig_fail_text(c, IG_BRANCH,
                  "Expected result %zu of body_fn of while_loop to be like carried input %zu: found "
                  "%s, expected %s",
@@ -247,15 +248,18 @@ static bool loop_check(ig_ctx *c, const loop *l, const ig_graph *cond, const ig_
   return outs != NULL;
 }
 
-static const ig_value *loop_record(ig_ctx *c, const loop *l, ig_graph *cond, ig_graph *body,
-                                   size_t *nouts) {
+static const ig_value *loop_record(ig_ctx *c, const loop *l, const ig_meta *const *likes,
+                                   ig_graph *cond, ig_graph *body, size_t *nouts) {
   const ig_value *all = NULL;
   size_t n = 0;
-  if (!loop_check(c, l, cond, body) || !share(c, l, cond, body, &all, &n)) return NULL;
+  if (!loop_check(c, l, likes, cond, body) || !share(c, l, cond, body, &all, &n)) return NULL;
   ig_value *results = ig_scope_array(c, l->ncarried + 1, sizeof *results);
   if (!results) return NULL;
   *nouts = l->ncarried;
-  for (size_t i = 0; i < l->ncarried; i++) results[i] = ig_branch_result(c, &l->in[i]);
+  for (size_t i = 0; i < l->ncarried; i++) {
+    results[i] =
+        likes[i] ? ig_of_tensor(ig_tensor_make(c, likes[i], true)) : ig_branch_result(c, &l->in[i]);
+  }
   cond->last->bare = true;
   if (!ig_hop_number_inputs(c, cond, 0) || !ig_hop_number_inputs(c, body, 0)) return NULL;
   ig_node *a = ig_record_sub(c, "while_loop_cond_graph", cond);
@@ -268,11 +272,41 @@ static const ig_value *loop_record(ig_ctx *c, const loop *l, ig_graph *cond, ig_
   return ig_hop_record(c, &ig_hop_while_loop, args, 4, NULL, 0, results, *nouts) ? results : NULL;
 }
 
+// The sizes of carried values that a round changes: both the rounds and what follows the loop get
+// the value with sizes of its own. True: one more size is of that kind.
+static bool widen(ig_ctx *c, const loop *l, const ig_graph *body, const ig_meta **likes) {
+  size_t n = 0;
+  const ig_value *outs = ig_branch_outputs(c, body, &n);
+  bool more = false;
+  for (size_t i = 0; outs && i < n && i < l->ncarried; i++) {
+    more |= ig_hop_widen(c, &l->in[i], &outs[i], &likes[i]);
+  }
+  return more && c->status == IG_OK;
+}
+
+// A sub-graph that is captured again has placeholders with such sizes already.
+static void widen_as_before(ig_ctx *c, const loop *l, const ig_meta **likes) {
+  const ig_node *p = l->body->graph ? l->body->graph->first : NULL;
+  for (size_t i = 0; i < l->ncarried && p && ig_node_is_placeholder(p); i++, p = p->next) {
+    if (ig_hop_has_own_size(&p->val)) (void)ig_hop_widen(c, &l->in[i], &p->val, &likes[i]);
+  }
+}
+
 static const ig_value *loop_capture(ig_ctx *c, const loop *l, size_t *nouts) {
-  ig_branch_inputs in = {.who = "while_loop", .operands = l->in, .n = l->n};
-  ig_graph *cond = ig_branch_capture(c, l->cond, &in);
-  ig_graph *body = cond ? ig_branch_capture(c, l->body, &in) : NULL;
-  const ig_value *out = body ? loop_record(c, l, cond, body, nouts) : NULL;
+  const ig_meta **likes = ig_scope_array(c, l->n + 1, sizeof *likes);
+  if (!likes) return NULL;
+  for (size_t i = 0; i < l->n; i++) likes[i] = NULL;
+  widen_as_before(c, l, likes);
+  ig_branch_inputs in = {.who = "while_loop", .operands = l->in, .n = l->n, .likes = likes};
+  ig_graph *cond = NULL;
+  ig_graph *body = NULL;
+  do {  // every further round widens one more size
+    ig_graph_free(cond);
+    ig_graph_free(body);
+    cond = ig_branch_capture(c, l->cond, &in);
+    body = cond ? ig_branch_capture(c, l->body, &in) : NULL;
+  } while (body && widen(c, l, body, likes));
+  const ig_value *out = body ? loop_record(c, l, likes, cond, body, nouts) : NULL;
   ig_graph_free(cond);
   ig_graph_free(body);
   return out;

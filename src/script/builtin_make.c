@@ -3,6 +3,7 @@
 #include "op/formula.h"
 #include "script/builtin.h"
 #include "script/numbers.h"
+#include "script/rows.h"
 #include "tensor/number.h"
 
 typedef struct nested {
@@ -183,6 +184,7 @@ static ig_tensor *of_value(const ig_sbuiltin_call *k) {
   ig_value v = k->in[0];
   if (v.kind == IG_KIND_TENSOR) return v.tensor;
   if (ig_sobj_is(v, IG_SOBJ_LIST)) return of_list(k);
+  if (ig_srows_is(v)) return ig_srows_stacked(k->c, v, NULL);
   bool literal = k->c->mode->capture && !is_symbolic(v) && ig_value_is_number(&v);
   return literal ? of_literal(k, v) : of_number(k, v);
 }

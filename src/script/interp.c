@@ -16,6 +16,7 @@
 #include "script/interp_number.h"
 #include "script/interp_record.h"
 #include "script/interp_run.h"
+#include "script/rows.h"
 #include "sym/env.h"
 
 static bool no_memory(ig_srun *r) {
@@ -87,6 +88,17 @@ static const ig_scode *code_of(ig_ctx *c, ig_sfunction *f) {
 
 // ---- operators
 
+// Operators on lists of dynamic length, and those that make them. False: this is another one.
+static bool run_rows_op(ig_ctx *c, ig_sframe *f, const ig_sinsn *i, const ig_value *args) {
+  bool rows = false;
+  for (uint32_t k = 0; k < i->n_in; k++) rows = rows || ig_srows_is(args[k]);
+  ig_value out = ig_none();
+  if (rows && ig_srows_call(c, i, args, &out)) ig_svalue_retain(out);
+  if (!rows && !ig_srows_split(c, i, args, &out)) return false;
+  if (c->status == IG_OK) ig_sframe_write(f, i->out[0], out);
+  return true;
+}
+
 static bool run_op(ig_srun *r, ig_sframe *f, const ig_sinsn *i) {
   ig_ctx *c = r->c;
   ig_value args[IG_MAX_ARGS];
@@ -94,17 +106,20 @@ static bool run_op(ig_srun *r, ig_sframe *f, const ig_sinsn *i) {
   ig_sroom space;
   space.n = 0;
   ig_scope s = ig_scope_open(c);
+  for (uint32_t k = 0; k < i->n_in; k++) args[k] = ig_sframe_read(f, i->in[k]);
+  if (c->mode->capture && run_rows_op(c, f, i, args)) {
+    ig_scope_close(c, s);
+    return c->status == IG_OK;
+  }
   for (uint32_t k = 0; k < i->n_in; k++) {
-    args[k] = ig_sframe_read(f, i->in[k]);
     bool plain = i->how[k] == IG_SARG_PASS && args[k].kind != IG_KIND_OBJECT;
     if (!plain && !ig_sarg_adapt(c, i, k, &space, &args[k])) {
       ig_scope_close(c, s);
       return false;
     }
   }
-  size_t decisions = ig_srecord_decisions(c);
   ig_call(c, i->op, args, outs);
-  if (c->status == IG_OK && ig_srecord_may_count(c, f, i, decisions)) {
+  if (c->status == IG_OK) {
     size_t n = i->op->schema.nrets < i->n_out ? i->op->schema.nrets : i->n_out;
     // The usual result, a new tensor that only the scope holds: its reference moves.
     if (n == 1 && outs[0].kind == IG_KIND_TENSOR && c->pool.n == s.mark + 1 &&
@@ -131,6 +146,13 @@ static bool is_allowed(ig_value v, uint64_t kinds) {
 
 enum { INLINE = 8 };
 
+static bool refuse_rows(ig_srun *r, const ig_sinsn *i) {
+  ig_fail_text(r->c, IG_UNSUPPORTED,
+               "%s: a list whose length depends on data or on dynamic sizes cannot be its operand",
+               i->node ? i->node->kind : "script");
+  return false;
+}
+
 static bool run_builtin(ig_srun *r, ig_sframe *f, const ig_sinsn *i) {
   ig_ctx *c = r->c;
   ig_value in_room[INLINE];
@@ -139,14 +161,20 @@ static bool run_builtin(ig_srun *r, ig_sframe *f, const ig_sinsn *i) {
   ig_value *in = i->n_in <= INLINE ? in_room : ig_scope_array(c, i->n_in, sizeof *in);
   ig_value *out = i->n_out <= INLINE ? out_room : ig_scope_array(c, i->n_out, sizeof *out);
   bool ok = in && out && ig_step(c);
+  ig_sbuiltin_fn *run = i->run;
   for (uint32_t k = 0; ok && k < i->n_in; k++) {
     in[k] = ig_sframe_read(f, i->in[k]);
-    ok = is_allowed(in[k], i->kinds[k]) || wrong(r, i, "a value of another type");
+    if (ig_srows_is(in[k])) {
+      run = ig_srows_builtin(i->run);
+      ok = run || refuse_rows(r, i);
+    } else {
+      ok = is_allowed(in[k], i->kinds[k]) || wrong(r, i, "a value of another type");
+    }
   }
   for (uint32_t k = 0; ok && k < (i->n_out ? i->n_out : 1); k++) out[k] = ig_none();
   if (ok) {
     ig_sbuiltin_call call = {c, f->code->unit, i->node, in, i->n_in, out};
-    i->run(&call);
+    run(&call);
     // The built-in may have run a script: frames may have moved, registers have not.
     f = ig_srun_top(r);
     ok = c->status == IG_OK;
@@ -218,7 +246,18 @@ static const ig_sobj_seq *seq_of(ig_value v) {
   return ig_sobj_is(v, IG_SOBJ_LIST) || ig_sobj_is(v, IG_SOBJ_TUPLE) ? v.object : NULL;
 }
 
+static bool unpack_rows(ig_srun *r, ig_sframe *f, const ig_sinsn *i, const ig_sobj_seq *rows) {
+  ig_scope s = ig_scope_open(r->c);
+  for (uint32_t k = 0; k < i->n_out && r->c->status == IG_OK; k++) {
+    ig_sframe_write(f, i->out[k], ig_srows_item(r->c, rows, ig_const(k)));
+  }
+  ig_scope_close(r->c, s);
+  return r->c->status == IG_OK;
+}
+
 static bool run_unpack(ig_srun *r, ig_sframe *f, const ig_sinsn *i) {
+  ig_value list = i->n_in == 1 ? ig_sframe_read(f, i->in[0]) : ig_none();
+  if (ig_srows_is(list)) return unpack_rows(r, f, i, list.object);
   const ig_sobj_seq *s = i->n_in == 1 ? seq_of(ig_sframe_read(f, i->in[0])) : NULL;
   if (!s) return wrong(r, i, "expected a list or tuple");
   if (s->n != i->n_out) {
@@ -428,7 +467,7 @@ static bool run_test(ig_srun *r, ig_sframe *f, const ig_sinsn *i) {
   // The number of rounds is unknown until the program runs.
   bool asks_data = (most.i.expr && r->c->mode->capture) || ig_srecord_asks_data(r->c, &go_on);
   bool keep = asks_data || ig_srecord_keeps_loop(r->c, i, most.i.value);
-  if (keep && ig_srecord_takes_loop(r->c, f, i)) return ig_srecord_loop(r, f, i);
+  if (keep && ig_srecord_takes_loop(r->c, f, i, asks_data)) return ig_srecord_loop(r, f, i);
   if (asks_data && !ig_srecord_may_decide(r->c)) return false;
   bool more = most.i.expr ? ig_int_is(r->c, count.i, IG_LT, most.i) : count.i.value < most.i.value;
   more = more && (go_on.b_expr ? ig_bool_guard(r->c, &go_on) : go_on.b);

@@ -7,18 +7,21 @@
 #include "base/budget.h"
 #include "ingot/aten.h"
 #include "ingot/hop.h"
+#include "op/hop.h"
 #include "script/builtin.h"
 #include "script/form.h"
 #include "script/ir_edit.h"
 #include "script/passes.h"
+#include "script/rows.h"
 #include "sym/env.h"
 
 // ---- writes
 
-// The registers whose tensors a part of the code writes, by their numbers before it. What is
-// recorded writes into copies, which are results of the node; afterwards they are copied back.
+// The registers whose tensors or lists a part of the code writes, by their numbers before it. What
+// is recorded writes into copies, which are results of the node; afterwards they are copied back.
 typedef struct writes {
   uint32_t *at;
+  ig_srows_like *likes;  // of a list that is written: its elements
   size_t n;
 } writes;
 
@@ -40,9 +43,25 @@ static void follow_op(const ig_sinsn *i, uint32_t *origin, bool *written) {
   for (uint32_t k = 0; k < i->n_out; k++) origin[i->out[k]] = from;
 }
 
-static void follow(const ig_sinsn *i, uint32_t *origin, bool *written) {
+// Methods of lists: those that change a list give the list itself, if they give anything.
+static void follow_builtin(ig_sunit *u, const ig_sinsn *i, uint32_t *origin, bool *written) {
+  const ig_soperator *op = i->node ? ig_soperator_of_node(u, i->node) : NULL;
+  uint32_t from = no_origin;
+  for (size_t k = 0; op && k < op->schema->n_params && k < i->n_in; k++) {
+    uint32_t o = origin_of(origin, i->in[k]);
+    if (!op->schema->params[k].written || o == no_origin) continue;
+    written[o] = true;
+    if (from == no_origin && i->node->n_out && i->node->out[0]->type->kind == IG_STYPE_LIST)
+      from = o;
+  }
+  for (uint32_t k = 0; k < i->n_out; k++) origin[i->out[k]] = from;
+}
+
+static void follow(ig_sunit *u, const ig_sinsn *i, uint32_t *origin, bool *written) {
   if (i->kind == IG_SINSN_OP) {
     follow_op(i, origin, written);
+  } else if (i->kind == IG_SINSN_BUILTIN) {
+    follow_builtin(u, i, origin, written);
   } else if (i->kind == IG_SINSN_MOVES) {
     for (uint32_t k = 0; k < i->n_out && k < i->n_in; k++) {
       origin[i->out[k]] = origin_of(origin, i->in[k]);
@@ -52,21 +71,28 @@ static void follow(const ig_sinsn *i, uint32_t *origin, bool *written) {
   }
 }
 
+static bool is_list(ig_value v) {
+  return ig_sobj_is(v, IG_SOBJ_LIST) || ig_srows_is(v);
+}
+
 // The instructions from first to end, without those of functions that they call.
 static writes writes_of(ig_ctx *c, const ig_sframe *f, size_t first, size_t end) {
   size_t n = f->code->n_registers;
-  writes w = {.at = ig_scope_array(c, n + 1, sizeof *w.at)};
+  writes w = {.at = ig_scope_array(c, n + 1, sizeof *w.at),
+              .likes = ig_scope_array(c, n + 1, sizeof *w.likes)};
   uint32_t *origin = ig_scope_array(c, n + 1, sizeof *origin);
   bool *written = ig_scope_array(c, n + 1, sizeof *written);
-  if (!w.at || !origin || !written) return (writes){0};
+  if (!w.at || !w.likes || !origin || !written) return (writes){0};
   for (size_t k = 0; k < n; k++) {
-    bool held = f->registers[k].kind == IG_KIND_TENSOR;
+    bool held = f->registers[k].kind == IG_KIND_TENSOR || is_list(f->registers[k]);
     origin[k] = held ? (uint32_t)k : no_origin;
     written[k] = false;
   }
-  for (size_t k = first; k < end; k++) follow(&f->code->at[k], origin, written);
+  for (size_t k = first; k < end; k++) follow(f->code->unit, &f->code->at[k], origin, written);
   for (size_t k = 0; k < n; k++) {
-    if (written[k]) w.at[w.n++] = (uint32_t)k;
+    if (!written[k]) continue;
+    w.likes[w.n] = (ig_srows_like){0};
+    w.at[w.n++] = (uint32_t)k;
   }
   return w;
 }
@@ -88,6 +114,7 @@ static bool reads_written(const ig_sframe *f, size_t first, size_t end, const wr
     if (f->registers[k].kind != IG_KIND_TENSOR) continue;
     const ig_tensor *t = f->registers[k].tensor;
     for (size_t m = 0; m < w->n; m++) {
+      if (f->registers[w->at[m]].kind != IG_KIND_TENSOR) continue;
       const ig_tensor *written = f->registers[w->at[m]].tensor;
       if (t != written && t->storage == written->storage && is_read(f, first, end, k)) return true;
     }
@@ -105,18 +132,55 @@ static void replace_tensor(ig_sframe *f, const ig_tensor *was, ig_tensor *t) {
   }
 }
 
-// Does a block change containers or objects? What a round does to them cannot be recorded.
-static bool changes_objects(ig_sunit *u, const ig_sblock *b) {
+// The same for a list. Takes over the reference.
+static void replace_list(ig_sframe *f, const void *was, ig_value v) {
+  for (size_t k = 0; k < f->code->n_registers; k++) {
+    if (!is_list(f->registers[k]) || f->registers[k].object != was) continue;
+    ig_svalue_retain(v);
+    ig_sframe_write(f, (uint32_t)k, v);
+  }
+  ig_svalue_release(v);
+}
+
+// Does only this frame hold the list? Who else holds it would not see what is recorded.
+static bool is_private(const ig_sframe *f, ig_value list) {
+  size_t held = 0;
+  for (size_t k = 0; k < f->code->n_registers; k++) {
+    held += is_list(f->registers[k]) && f->registers[k].object == list.object;
+  }
+  return atomic_load(&((ig_sobj *)list.object)->refs) == held;
+}
+
+static bool are_private(ig_ctx *c, const ig_sframe *f, const writes *w) {
+  for (size_t k = 0; k < w->n; k++) {
+    ig_value v = f->registers[w->at[k]];
+    bool alone = !is_list(v) || is_private(f, v);
+    if (alone && (!is_list(v) || ig_env_records_choices(c))) continue;
+    ig_fail_text(c, IG_UNSUPPORTED,
+                 "a branch or loop whose course depends on data changes a list%s; make a new list "
+                 "instead",
+                 alone ? "" : " that is also an attribute, an element or an argument");
+    return false;
+  }
+  return true;
+}
+
+// Does a block change containers or objects? What a round does to them cannot be recorded. lists:
+// except for lists of tensors or numbers.
+static bool changes_objects(ig_sunit *u, const ig_sblock *b, bool lists) {
   for (const ig_snode *n = b->first; n; n = n->next) {
     if (ig_sform_of(n) == IG_SFORM_SET_ATTR) return true;
     const ig_soperator *op = n->n_blocks ? NULL : ig_soperator_of_node(u, n);
     for (size_t k = 0; op && k < op->schema->n_params && k < n->n_in; k++) {
       ig_stype_kind kind = n->in[k]->type->kind;
       bool container = kind == IG_STYPE_LIST || kind == IG_STYPE_DICT;
+      bool rows = lists && op->builtin && ig_srows_takes(n->in[k]->type) &&
+                  ig_srows_builtin(op->builtin->run);
+      if (rows) continue;
       if (op->schema->params[k].written && container) return true;
     }
     for (size_t k = 0; k < n->n_blocks; k++) {
-      if (changes_objects(u, n->blocks[k])) return true;
+      if (changes_objects(u, n->blocks[k], lists)) return true;
     }
   }
   return false;
@@ -133,6 +197,7 @@ typedef struct branch {
   size_t max_depth;
   ig_value *results;  // as the script has them, retained
   writes writes;
+  bool probe;  // only learns what the elements of lists are
 } branch;
 
 static bool is_seq(ig_value v) {
@@ -152,7 +217,7 @@ static size_t leaves_within(ig_ctx *c, ig_value v, ig_value *at, size_t n, size_
     }
     return n;
   }
-  if (n < most) at[n] = v;
+  if (n < most) at[n] = ig_srows_is(v) ? ig_of_tensor(ig_srows_stacked(c, v, NULL)) : v;
   return n + 1;
 }
 
@@ -220,6 +285,11 @@ static ig_tensor *as_tensor(ig_ctx *c, ig_value v) {
 // The value of a register from tensors; numbers are read from theirs. A new reference.
 static ig_value from_tensors(ig_ctx *c, ig_value like, supply *from) {
   if (c->status != IG_OK) return ig_none();
+  if (ig_srows_is(like)) {
+    const ig_sobj_seq *s = like.object;
+    ig_sobj_seq *made = ig_srows_make(c, s->head.type, next_of(c, from).tensor);
+    return made ? ig_of_sobj(made) : ig_none();
+  }
   if (like.kind == IG_KIND_NONE || like.kind == IG_KIND_TENSOR || is_seq(like)) {
     if (!ig_sobj_of(like)) return with_leaves(c, like, from);
     const ig_sobj_seq *s = like.object;
@@ -233,6 +303,56 @@ static ig_value from_tensors(ig_ctx *c, ig_value like, supply *from) {
   return v.kind == IG_KIND_TENSOR ? ig_sb_element(c, v.tensor) : v;
 }
 
+// Captures a function to see what it does; that it fails says nothing.
+static void probe(ig_ctx *c, const ig_branch *fn, const ig_branch_inputs *in) {
+  ig_graph_free(ig_branch_capture(c, fn, in));
+  if (c->status != IG_OK && !ig_status_is_final(c->status)) ig_ctx_clear(c);
+}
+
+// A list of its own for a branch, a new reference. One whose elements are known is of dynamic
+// length there.
+static ig_value copied_list(ig_ctx *c, ig_value v, const ig_srows_like *like) {
+  const ig_sobj_seq *s = v.object;
+  if (like->known) {
+    ig_sobj_seq *rows = ig_srows_make(c, s->head.type, ig_srows_stacked(c, v, like));
+    return rows ? ig_of_sobj(rows) : ig_none();
+  }
+  ig_sobj_seq *made = ig_sobj_seq_make(c, IG_SOBJ_LIST, s->head.type, s->at, s->n);
+  return made ? ig_of_sobj(made) : ig_none();
+}
+
+// Copies of what a branch writes, in its frame.
+static ig_value *copies_of(ig_ctx *c, const branch *b, ig_srun *r) {
+  ig_value *copies = ig_scope_array(c, b->writes.n + 1, sizeof *copies);
+  for (size_t k = 0; copies && k < b->writes.n && c->status == IG_OK; k++) {
+    ig_value was = b->from->registers[b->writes.at[k]];
+    if (is_list(was)) {
+      copies[k] = copied_list(c, was, &b->writes.likes[k]);
+      if (c->status != IG_OK) return NULL;
+      ig_svalue_retain(copies[k]);
+      replace_list(ig_srun_top(r), was.object, copies[k]);
+    } else {
+      copies[k] = ig_of_tensor(ig_clone(c, was.tensor));
+      replace_tensor(ig_srun_top(r), was.tensor, copies[k].tensor);
+    }
+  }
+  return c->status == IG_OK ? copies : NULL;
+}
+
+// The lists among the copies end here; what they hold is a tensor from now on.
+static void settle_lists(ig_ctx *c, branch *b, ig_value *copies) {
+  for (size_t k = 0; k < b->writes.n; k++) {
+    if (!is_list(copies[k])) continue;
+    ig_value list = copies[k];
+    ig_tensor *all = NULL;
+    if (c->status == IG_OK && b->probe) ig_srows_learn(c, list, &b->writes.likes[k]);
+    if (c->status == IG_OK && !b->probe) all = ig_srows_stacked(c, list, &b->writes.likes[k]);
+    if (all && !ig_pool_add(c, &ig_tensor_retain(all)->ref)) all = NULL;
+    copies[k] = ig_of_tensor(all);
+    ig_svalue_release(list);
+  }
+}
+
 static const ig_value *run_branch(ig_ctx *c, const ig_value *in, size_t n, size_t *nouts,
                                   void *user) {
   (void)in;
@@ -240,13 +360,9 @@ static const ig_value *run_branch(ig_ctx *c, const ig_value *in, size_t n, size_
   branch *b = user;
   ig_srun r = {.c = c, .max_depth = b->max_depth};
   bool ok = copy_frame(&r, b->from, b->first);
-  ig_value *copies = ig_scope_array(c, b->writes.n + 1, sizeof *copies);
-  for (size_t k = 0; ok && copies && k < b->writes.n; k++) {
-    ig_tensor *was = b->from->registers[b->writes.at[k]].tensor;
-    copies[k] = ig_of_tensor(ig_clone(c, was));
-    replace_tensor(ig_srun_top(&r), was, copies[k].tensor);
-  }
-  if (ok) ig_srun_execute(&r, b->end, NULL);
+  ig_value *copies = ok ? copies_of(c, b, &r) : NULL;
+  if (copies) ig_srun_execute(&r, b->end, NULL);
+  if (copies) settle_lists(c, b, copies);
   size_t count = 0;
   for (uint32_t k = 0; ok && c->status == IG_OK && k < b->test->n_out; k++) {
     ig_svalue_release(b->results[k]);
@@ -260,7 +376,7 @@ static const ig_value *run_branch(ig_ctx *c, const ig_value *in, size_t n, size_
   for (uint32_t k = 0; out && k < b->test->n_out; k++) {
     *nouts = leaves(c, b->results[k], out, *nouts, count);
   }
-  for (size_t k = 0; out && k < b->writes.n; k++) out[(*nouts)++] = copies[k];
+  for (size_t k = 0; out && !b->probe && k < b->writes.n; k++) out[(*nouts)++] = copies[k];
   for (size_t k = 0; out && k < count; k++) {
     bool fits = out[k].kind == IG_KIND_TENSOR || out[k].kind == IG_KIND_INT ||
                 out[k].kind == IG_KIND_FLOAT || out[k].kind == IG_KIND_BOOL;
@@ -280,7 +396,11 @@ static const ig_value *run_branch(ig_ctx *c, const ig_value *in, size_t n, size_
 static void copy_back(ig_ctx *c, const ig_sframe *f, const writes *w, supply *from) {
   for (size_t k = 0; from->at && k < w->n && c->status == IG_OK; k++) {
     ig_value copy = next_of(c, from);
-    (void)ig_copy_(c, f->registers[w->at[k]].tensor, copy.tensor);
+    ig_value was = f->registers[w->at[k]];
+    if (is_list(was))
+      ig_srows_become(was.object, copy.tensor);
+    else
+      (void)ig_copy_(c, was.tensor, copy.tensor);
   }
 }
 
@@ -304,14 +424,40 @@ static bool is_plain(const ig_stype *t) {
 
 bool ig_srecord_takes_branches(const ig_sframe *f, const ig_sinsn *i, const ig_value *pred) {
   if (!pred->b_expr->backed) return true;
-  if (ig_srecord_only_branch(i) >= 0 || changes_objects(f->code->unit, i->node->blocks[0]) ||
-      changes_objects(f->code->unit, i->node->blocks[1])) {
+  if (ig_srecord_only_branch(i) >= 0 || changes_objects(f->code->unit, i->node->blocks[0], true) ||
+      changes_objects(f->code->unit, i->node->blocks[1], true)) {
     return false;
   }
   for (size_t k = 0; k < i->node->n_out; k++) {
     if (!is_plain(i->node->out[k]->type)) return false;
   }
   return true;
+}
+
+// What the elements of written lists are like. A list without elements learns it from what the
+// branches put into it; one that stays empty is not written.
+static bool learn_branches(ig_ctx *c, branch *b, const ig_branch *fns) {
+  writes *w = &b[0].writes;
+  bool open = false;
+  for (size_t k = 0; k < w->n; k++) {
+    ig_value v = b->from->registers[w->at[k]];
+    if (is_list(v)) ig_srows_learn(c, v, &w->likes[k]);
+    open = open || (is_list(v) && !w->likes[k].known);
+  }
+  const ig_branch_inputs in = {.who = "cond", .lazy = true};
+  for (int k = 0; open && k < 2 && c->status == IG_OK; k++) {
+    b[k].probe = true;
+    probe(c, &fns[k], &in);
+    b[k].probe = false;
+  }
+  size_t n = 0;
+  for (size_t k = 0; k < w->n; k++) {
+    if (is_list(b->from->registers[w->at[k]]) && !w->likes[k].known) continue;
+    w->likes[n] = w->likes[k];
+    w->at[n++] = w->at[k];
+  }
+  b[0].writes.n = b[1].writes.n = n;
+  return c->status == IG_OK;
 }
 
 bool ig_srecord_branches(ig_srun *r, ig_sframe *f, const ig_sinsn *i, const ig_value *pred) {
@@ -334,6 +480,8 @@ bool ig_srecord_branches(ig_srun *r, ig_sframe *f, const ig_sinsn *i, const ig_v
     fns[k] = (ig_branch){.fn = run_branch, .user = &b[k]};
     ok = ok && b[k].results;
   }
+  ok = ok && are_private(c, f, &w) && learn_branches(c, b, fns);
+  w.n = b[0].writes.n;
   size_t n = 0;
   ig_cond_args args = {.pred = pred, .yes = &fns[0], .no = &fns[1]};
   const ig_value *outs = ok ? ig_cond(c, &args, &n) : NULL;
@@ -369,6 +517,9 @@ typedef struct loop {
   writes writes;          // of registers that it does not carry
   const bool *own;        // which of the carried ones it writes
   const ig_sinsn *bound;  // compares the last carried number, which counts; NULL: none does
+  ig_srows_like *likes;   // of lists among the carried values: their elements
+  bool *rows;             // which of the lists have another length after a round
+  bool probe;             // only learns the two
 } loop;
 
 // The node that makes a value, if it is this operation.
@@ -462,6 +613,24 @@ static ig_value copied(ig_ctx *c, ig_value v) {
   return copy;
 }
 
+// After a round: lists of dynamic length are tensors. A probe compares the lists with what they
+// were before, and carries those that it began with.
+static void settle_carried(ig_ctx *c, const loop *l, ig_value *values) {
+  for (size_t k = 0; k < l->test->n_out + l->writes.n && c->status == IG_OK; k++) {
+    ig_value before = l->like[k];
+    if (!is_list(values[k]) || !is_list(before)) continue;
+    const ig_sobj_seq *was = before.object;
+    const ig_sobj_seq *now = values[k].object;
+    if (l->probe) {
+      l->rows[k] = l->rows[k] || ig_srows_is(values[k]) || was->n != now->n;
+      if (l->rows[k] && !l->likes[k].known) ig_srows_learn(c, values[k], &l->likes[k]);
+      values[k] = before;
+    } else if (ig_srows_is(before)) {
+      values[k] = ig_of_tensor(ig_srows_stacked(c, values[k], &l->likes[k]));
+    }
+  }
+}
+
 static const ig_value *loop_round(ig_ctx *c, const ig_value *in, size_t n, size_t *nouts,
                                   void *user) {
   const loop *l = user;
@@ -482,8 +651,11 @@ static const ig_value *loop_round(ig_ctx *c, const ig_value *in, size_t n, size_
       believe(c, IG_EXPR_LT, counter, ig_sframe_read(l->from, l->bound->in[1]));
     }
     for (size_t k = 0; k < l->writes.n && c->status == IG_OK; k++) {
-      const ig_tensor *was = l->from->registers[l->writes.at[k]].tensor;
-      replace_tensor(f, was, ig_clone(c, next_of(c, &from).tensor));
+      ig_value was = l->from->registers[l->writes.at[k]];
+      if (is_list(was))
+        replace_list(f, was.object, from_tensors(c, l->like[i->n_out + k], &from));
+      else
+        replace_tensor(f, was.tensor, ig_clone(c, next_of(c, &from).tensor));
     }
     const ig_sblock *body = i->node->blocks[0];
     bool used = ig_svalue_is_used(body, body->in[0]);
@@ -492,6 +664,7 @@ static const ig_value *loop_round(ig_ctx *c, const ig_value *in, size_t n, size_
   }
   if (c->status == IG_OK) {
     ig_value *values = carried_of(c, ig_srun_top(&r), i, &l->writes);
+    if (values) settle_carried(c, l, values);
     ig_tensor *counter = values ? ig_add_scalar(c, in[0].tensor, ig_of_i64(1)) : NULL;
     size_t count = i->n_out + l->writes.n;
     out = counter ? carry(c, ig_of_tensor(counter), values, (uint32_t)count, nouts) : NULL;
@@ -532,11 +705,14 @@ static bool is_separate(ig_ctx *c, const ig_sframe *f, size_t first, size_t end)
   return separate;
 }
 
-bool ig_srecord_takes_loop(ig_ctx *c, const ig_sframe *f, const ig_sinsn *i) {
-  if (changes_objects(f->code->unit, i->node->blocks[0])) return false;
+// Lists that change are recorded where they must be: rounds that are known are run one by one.
+bool ig_srecord_takes_loop(ig_ctx *c, const ig_sframe *f, const ig_sinsn *i, bool asks_data) {
+  bool lists = asks_data && ig_env_records_choices(c);
+  if (changes_objects(f->code->unit, i->node->blocks[0], lists)) return false;
   if (!is_separate(c, f, (size_t)(i - f->code->at) + 1, i->index)) return false;
   for (uint32_t k = 0; k < i->n_out; k++) {
     ig_value at[64];
+    if (lists && ig_srows_is(f->registers[i->out[k]])) continue;
     size_t n = leaves(c, f->registers[i->out[k]], at, 0, 64);
     if (n > 64 || c->status != IG_OK) return false;
     for (size_t m = 0; m < n; m++) {
@@ -595,6 +771,36 @@ static writes without_carried(const ig_sinsn *i, writes w, bool *own) {
   return w;
 }
 
+// Finds out which lists change their length from round to round, by recording one that is thrown
+// away, and makes them lists of dynamic length in `like`, owned by the array `made`.
+static bool learn_loop(ig_ctx *c, loop *l, ig_value *like, ig_value *made, ig_value counter) {
+  size_t count = l->test->n_out + l->writes.n;
+  bool any = false;
+  for (size_t k = 0; k < count; k++) {
+    made[k] = ig_none();
+    l->likes[k] = (ig_srows_like){0};
+    l->rows[k] = is_list(like[k]) && (k >= l->test->n_out || ig_srows_is(like[k]));
+    if (is_list(like[k])) ig_srows_learn(c, like[k], &l->likes[k]);
+    any = any || (is_list(like[k]) && (!l->rows[k] || !l->likes[k].known));
+  }
+  size_t n = 0;
+  ig_value *carried = any ? carry(c, counter, like, (uint32_t)count, &n) : NULL;
+  if (carried) {
+    const ig_branch body = {.fn = loop_round, .user = l};
+    const ig_branch_inputs in = {.who = "while_loop", .operands = carried, .n = n};
+    l->probe = true;
+    probe(c, &body, &in);
+    l->probe = false;
+  }
+  for (size_t k = 0; k < count && c->status == IG_OK; k++) {
+    if (!l->rows[k] || !l->likes[k].known) continue;
+    const ig_sobj_seq *s = like[k].object;
+    ig_sobj_seq *rows = ig_srows_make(c, s->head.type, ig_srows_stacked(c, like[k], &l->likes[k]));
+    if (rows) like[k] = made[k] = ig_of_sobj(rows);
+  }
+  return c->status == IG_OK;
+}
+
 bool ig_srecord_loop(ig_srun *r, ig_sframe *f, const ig_sinsn *i) {
   ig_ctx *c = r->c;
   ig_scope s = ig_scope_open(c);
@@ -603,6 +809,7 @@ bool ig_srecord_loop(ig_srun *r, ig_sframe *f, const ig_sinsn *i) {
   if (own) w = without_carried(i, w, own);
   ig_value *like = own ? carried_of(c, f, i, &w) : NULL;
   ig_value most = ig_sframe_read(f, i->in[1]);
+  uint32_t count = (uint32_t)(i->n_out + w.n);
   loop l = {.from = f,
             .test = i,
             .max_depth = r->max_depth,
@@ -610,10 +817,14 @@ bool ig_srecord_loop(ig_srun *r, ig_sframe *f, const ig_sinsn *i) {
             .like = like,
             .writes = w,
             .own = own,
-            .bound = like ? bound_of(f, i, like) : NULL};
+            .bound = like ? bound_of(f, i, like) : NULL,
+            .likes = ig_scope_array(c, (size_t)count + 1, sizeof *l.likes),
+            .rows = ig_scope_array(c, (size_t)count + 1, sizeof *l.rows)};
   size_t n = 0;
-  uint32_t count = (uint32_t)(i->n_out + w.n);
-  ig_value *carried = like ? carry(c, ig_sframe_read(f, i->in[0]), like, count, &n) : NULL;
+  ig_value *lists = ig_scope_array(c, (size_t)count + 1, sizeof *lists);
+  bool ok = like && l.likes && l.rows && lists && are_private(c, f, &w) &&
+            learn_loop(c, &l, like, lists, ig_sframe_read(f, i->in[0]));
+  ig_value *carried = ok ? carry(c, ig_sframe_read(f, i->in[0]), like, count, &n) : NULL;
   if (carried) separate(c, f, i, carried, n);
   ig_branch cond = {.fn = loop_goes_on, .user = &l};
   ig_branch body = {.fn = loop_round, .user = &l};
@@ -628,6 +839,7 @@ bool ig_srecord_loop(ig_srun *r, ig_sframe *f, const ig_sinsn *i) {
   }
   if (outs) copy_back(c, f, &w, &from);
   for (uint32_t k = 0; outs && made && k < i->n_out; k++) ig_sframe_write(f, i->out[k], made[k]);
+  for (uint32_t k = 0; lists && ok && k < count; k++) ig_svalue_release(lists[k]);
   ig_scope_close(c, s);
   f->next = i->target;
   return c->status == IG_OK;

@@ -22,15 +22,11 @@ bool ig_srecord_branches(ig_srun *r, ig_sframe *f, const ig_sinsn *i, const ig_v
 bool ig_srecord_keeps_loop(ig_ctx *c, const ig_sinsn *i, int64_t rounds);
 // Can the loop of this test be a while_loop node? It must change nothing but what it carries, which
 // must be tensors and numbers.
-bool ig_srecord_takes_loop(ig_ctx *c, const ig_sframe *f, const ig_sinsn *i);
+// asks_data: the number of rounds is unknown, so that lists may change, too.
+bool ig_srecord_takes_loop(ig_ctx *c, const ig_sframe *f, const ig_sinsn *i, bool asks_data);
 // May a branch or loop that cannot be recorded follow the example? Not where conditions are
 // recorded: for other sizes the program would be wrong. False after the error.
 bool ig_srecord_may_decide(ig_ctx *c);
-// Decisions about dynamic sizes so far, where conditions on them are recorded.
-size_t ig_srecord_decisions(const ig_ctx *c);
-// May the script use the list that an operator has returned, if the operator has decided anything
-// about dynamic sizes since? False after the error.
-bool ig_srecord_may_count(ig_ctx *c, const ig_sframe *f, const ig_sinsn *i, size_t decisions);
 // Records the loop. The frame goes on behind it. False after an error.
 bool ig_srecord_loop(ig_srun *r, ig_sframe *f, const ig_sinsn *i);
 

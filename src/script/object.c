@@ -207,8 +207,9 @@ static void destroy(ig_sobj *o, ig_sobj **dead) {
   ig_sunit *unit = NULL;
   if (o->kind == IG_SOBJ_STR) {
     size = sizeof(ig_sobj_str) + 1 + ((ig_sobj_str *)o)->n;
-  } else if (o->kind == IG_SOBJ_LIST || o->kind == IG_SOBJ_TUPLE) {
+  } else if (o->kind == IG_SOBJ_LIST || o->kind == IG_SOBJ_TUPLE || o->kind == IG_SOBJ_ROWS) {
     ig_sobj_seq *s = (ig_sobj_seq *)o;
+    if (s->rows) ig_tensor_release(s->rows);
     drop_all(s->at, s->n, dead);
     ig_mem_array_free(o->alloc, s->at, s->cap, sizeof *s->at);
     size = sizeof *s;

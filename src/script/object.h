@@ -25,6 +25,7 @@ typedef enum ig_sobj_kind {
   IG_SOBJ_FUTURE,
   IG_SOBJ_FUNCTION,
   IG_SOBJ_HOST,  // an object of the host language
+  IG_SOBJ_ROWS,  // a list whose length only the running program knows, see rows.h
   IG_SOBJ_KIND_COUNT
 } ig_sobj_kind;
 
@@ -50,11 +51,15 @@ typedef struct ig_sobj_str {
   char text[];  // ends with a zero byte
 } ig_sobj_str;
 
-typedef struct ig_sobj_seq {  // LIST and TUPLE
+typedef struct ig_sobj_seq {  // LIST, TUPLE and ROWS
   ig_sobj head;
   ig_value *at;
   size_t n;
   size_t cap;
+  // ROWS: the elements, stacked if `piece` is 0, otherwise pieces of that size along `dim`.
+  ig_tensor *rows;
+  int dim;
+  ig_int piece;
 } ig_sobj_seq;
 
 // Keys are numbers, strings or tensors, which are compared by identity. Entries stand in the order

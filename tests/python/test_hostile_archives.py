@@ -146,7 +146,7 @@ else:
 return torch.add(y[0], torch.len(l))"""
     assert use("run", hostile.script(body))[0] == 0
     status, text = use("convert", hostile.script(body))
-    assert status == 5 and "changes a list that it also gives" in text
+    assert status == 5 and "depends on data changes a list" in text
 
 
 def test_nested_tuples_in_a_branch(use):

@@ -341,14 +341,157 @@ class Joined(nn.Module):
         return torch.cat(x.split(1)) + 1
 
 
-@pytest.mark.parametrize(
-    "make", [Appended, Comprehension, AppendedIfLong, Growing, ViewOfWhatIsRead, Pieces, CountOfRows, Joined]
-)
+class AppendedByPosition(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        rows: list[Tensor] = []
+        for i in range(x.size(0)):
+            if i == 0:
+                rows.append(x[i])
+            else:
+                rows.append(rows[-1] * 0.5 + x[i])
+        return torch.stack(rows, 1)
+
+
+class Numbers(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        sizes: list[int] = []
+        for i in range(x.size(0)):
+            sizes.append(i * i)
+        total = 0
+        for n in sizes:
+            total += n
+        return x * total
+
+
+class ChangedRows(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        rows = x.unbind(0)
+        rows[0] = rows[1] + 1
+        rows.insert(1, rows[0] * 2)
+        last = rows.pop()
+        del rows[0]
+        rows.extend([last, last + 1])
+        rows.reverse()
+        return torch.stack(rows + x.unbind(0)[:2])
+
+
+class PieceByNumber(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        pieces = x.split(2)
+        return torch.cat([pieces[-1], pieces[0], torch.cat(pieces)])
+
+
+class BranchesOfDifferentSizes(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        if x.size(0) > 4:
+            y = x[:2]
+        else:
+            y = x * 2
+        return y + 1
+
+
+class Doubled(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        y = x
+        for _ in range(x.size(0) // 2):
+            y = torch.cat([y, y * 2])
+        return y
+
+
+class EveryOther(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        rows: list[Tensor] = []
+        i = 0
+        while i < x.size(0):
+            rows.append(x[i])
+            i += 2
+        return torch.stack(rows)
+
+
+class Reversed(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        at: list[int] = []
+        for i in range(x.size(0)):
+            at.append(x.size(0) - 1 - i)
+        return x[torch.tensor(at)]
+
+
+class TwoParts(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.tensor_split(x, 2)[0] * 2
+
+
+class Diagonal(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x.diagonal() + 1
+
+
+class NormOfLayer(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.GroupNorm(2, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.norm(x.view(-1, 4, 1))
+
+
+GROWING = [
+    Appended, Comprehension, AppendedIfLong, Growing, Pieces, CountOfRows, Joined, AppendedByPosition, Numbers,
+    ChangedRows, PieceByNumber, BranchesOfDifferentSizes, Doubled, EveryOther, Reversed, TwoParts, Diagonal,
+    NormOfLayer,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("make", GROWING)
+def test_lists_and_sizes_that_grow_with_a_dynamic_size(make) -> None:
+    """What a list holds is one tensor of the model, whose length is that of the run."""
+    model = torch.jit.script(make())
+    data = exported(model, (torch.randn(3, 4),), {"x0": {0: "rows"}})
+    for rows in (3, 5, 6, 2):
+        compare(data, model, (torch.randn(rows, 4),))
+    compare(exported(model, (torch.randn(3, 4),), None), model, (torch.randn(3, 4),))
+
+
+class RowsGiven(nn.Module):
+    def forward(self, x: Tensor) -> list[Tensor]:
+        return [row * 2 for row in x.unbind(1)]
+
+
+class PiecesGiven(nn.Module):
+    def forward(self, x: Tensor):
+        return x.sum(), x.split(2, 1), None
+
+
+@pytest.mark.parametrize("make", [RowsGiven, PiecesGiven])
+def test_a_list_of_dynamic_length_is_a_sequence(make) -> None:
+    model = torch.jit.script(make())
+    session = exported(model, (torch.randn(2, 4),), {"x0": {1: "columns"}})
+    types = [value.type for value in session.get_outputs()]
+    sequence = "seq(tensor(float))"
+    assert types == ([sequence] if make is RowsGiven else ["tensor(float)", sequence, "optional(tensor(float))"])
+    for columns in (4, 5):
+        x = torch.randn(2, columns)
+        found = session.run(None, {"x0": x.numpy()})
+        expected = model(x)
+        if make is PiecesGiven:
+            assert found[2] is None
+            found, expected = found[1:2], expected[1]
+        assert len(found[0]) == len(expected)
+        for a, b in zip(found[0], expected):
+            np.testing.assert_allclose(a, b.numpy(), rtol=1e-6)
+
+
+class PiecesOfDifferentSizes(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        pieces = x.split(2)
+        pieces.append(x)
+        return torch.cat(pieces)
+
+
+@pytest.mark.parametrize("make", [ViewOfWhatIsRead, PiecesOfDifferentSizes])
 def test_what_is_right_for_the_example_only_is_refused(make) -> None:
     model = torch.jit.script(make())
-    with pytest.raises(
-        (NotImplementedError, RuntimeError), match="depends on (dynamic sizes|a dynamic size)|be like carried"
-    ):
+    with pytest.raises((NotImplementedError, RuntimeError), match="depends on dynamic sizes|may have different sizes"):
         exported(model, (torch.randn(3, 4),), {"x0": {0: "rows"}})
     compare(exported(model, (torch.randn(3, 4),), None), model, (torch.randn(3, 4),))
 

@@ -578,7 +578,8 @@ def build(
         "axes": [(value, axis, text) for value, row in axes.items() for axis, text in row.items()],
         "folding": do_constant_folding, "node_names": add_node_names, "functions": functions,
         "opsets": dict(custom_opsets or {}), "initializers_as_inputs": keep_initializers_as_inputs,
-        "weights_as_inputs": not export_params,
+        "weights_as_inputs": not export_params, "sequences": list(getattr(type(module), "sequences", ())),
+        "none_outputs": scripted.is_script(model),
     }  # fmt: skip
     table = symbolic.translations(program, opset, operator_export_type)
     if python_ops is not None:

@@ -85,14 +85,17 @@ class _Session:
         return [v.numpy() if isinstance(v, ingot.Tensor) else np.asarray(v) for v in found]
 
 
+def _flat(values: Sequence[Any]) -> list[Any]:
+    """Results with the elements of sequences in their places."""
+    return [leaf for value in values for leaf in (_flat(value) if isinstance(value, (list, tuple)) else [value])]
+
+
 def _compare(found: Sequence[Any], expected: Sequence[Any], options: VerificationOptions) -> None:
+    found, expected = _flat(found), _flat(expected)
     assert len(found) == len(expected), (
         f"Number of outputs differ ONNX runtime: ({len(found)}) PyTorch: ({len(expected)})"
     )
     for a, b in zip(found, expected, strict=True):
-        if isinstance(a, list):  # a sequence
-            _compare(a, [b] if not isinstance(b, list) else b, options)
-            continue
         a, b = np.asarray(a), np.asarray(b)
         if not options.check_shape and a.shape != b.shape:
             a, b = np.broadcast_arrays(a, b)

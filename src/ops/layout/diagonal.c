@@ -7,6 +7,7 @@
 #include "op/shape.h"
 #include "ops/dense.h"
 #include "ops/layout/inverse.h"
+#include "sym/env.h"
 #include "tensor/copy.h"
 
 // How far an offset is from 0; the smallest integer has no opposite.
@@ -33,7 +34,9 @@ static void diagonal_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
   ig_int skip = ig_const(distance(offset));
   if (offset < 0) rows = ig_int_sub(c, rows, skip);
   if (offset > 0) cols = ig_int_sub(c, cols, skip);
-  ig_int least = ig_int_is(c, rows, IG_LT, cols) ? rows : cols;
+  // Where scripts record their conditions, which of the two is smaller is a question for the run.
+  bool open = ig_env_records_choices(c) && (rows.expr || cols.expr);
+  ig_int least = open ? ig_int_min(c, rows, cols) : ig_int_is(c, rows, IG_LT, cols) ? rows : cols;
   bool none = ig_int_is(c, least, IG_LE, ig_const(0));
   if (!none && offset) {
     ig_int step = ig_strides(x)[offset < 0 ? a : b];

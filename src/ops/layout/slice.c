@@ -28,10 +28,12 @@ static void select_in(ig_ctx *c, ig_meta *m, const ig_value *dim_arg, ig_int ind
   int dim = ig_wrap_dim(c, ig_value_i64(c, dim_arg), m->ndim);
   if (c->status != IG_OK) return;
   ig_int size = m->size[dim];
-  // PyTorch's questions, in its order
-  bool outside = ig_int_is(c, ig_int_sub(c, ig_const(0), index), IG_GT, size) ||
-                 ig_int_is(c, index, IG_GE, size);
-  ig_int at = !outside && negative(c, index) ? ig_int_add(c, index, size) : index;
+  // PyTorch's questions, in its order. An index that a script computes from data is not asked for
+  // where its conditions are recorded.
+  bool open = ig_env_records_choices(c) && index.expr && !index.expr->backed;
+  bool outside = !open && (ig_int_is(c, ig_int_sub(c, ig_const(0), index), IG_GT, size) ||
+                           ig_int_is(c, index, IG_GE, size));
+  ig_int at = !open && !outside && negative(c, index) ? ig_int_add(c, index, size) : index;
   if (c->status != IG_OK) return;
   if (outside) {
     ig_fail_text(c, IG_BAD_INDEX,

@@ -5,6 +5,7 @@
 #include "op/refuse.h"
 #include "op/shape.h"
 #include "ops/layout/inverse.h"
+#include "sym/env.h"
 
 typedef struct cutter {
   ig_ctx *c;
@@ -242,8 +243,13 @@ static void split_sections(ig_ctx *c, ig_tensor *self, int64_t sections, int dim
   ig_int least = ig_int_floordiv(c, total, ig_const(sections));
   ig_int longer = ig_int_mod(c, total, ig_const(sections));
   ig_int start = ig_const(0);
+  bool open = ig_env_records_choices(c) && total.expr;  // how many are longer is not asked
   for (int64_t i = 0; i < sections && c->status == IG_OK; i++) {
-    bool one_more = ig_int_is(c, ig_const(i), IG_LT, longer);
+    if (open) {
+      ig_int up = ig_int_add(c, total, ig_const(sections - 1 - i));
+      least = ig_int_floordiv(c, up, ig_const(sections));
+    }
+    bool one_more = !open && ig_int_is(c, ig_const(i), IG_LT, longer);
     ig_int end = ig_int_add(c, start, least);
     if (one_more) end = ig_int_add(c, end, ig_const(1));
     list[i] = ig_of_tensor(ig_slice_tensor_with(c, self, ig_const(dim), ig_of_int(start),

@@ -10,6 +10,7 @@
 #include "op/shape.h"
 #include "ops/layout/inverse.h"
 #include "ops/quant.h"
+#include "sym/env.h"
 
 // A size that the caller leaves open.
 static bool is_hole(ig_int size) {
@@ -171,11 +172,13 @@ static bool infer_sizes(ig_ctx *c, const ig_tensor *self, const ig_value *size, 
 // The questions that PyTorch asks on the way from one shape to the other: does a dimension stay,
 // how many are taken together, is one split. A dimension that stays is the number that it was, what
 // is left of one that is split is a new one.
+// Where scripts record their conditions, nothing needs to be asked.
 static void ask_dims(ig_ctx *c, const ig_tensor *self, ig_meta *out) {
   ig_int have[2 * IG_MAX_DIM];
   int n = self->ndim;
   memcpy(have, ig_sizes(self), (size_t)n * sizeof *have);
-  for (int at = 0; at < out->ndim && at < n && c->status == IG_OK; at++) {
+  bool asks = !ig_env_records_choices(c);
+  for (int at = 0; asks && at < out->ndim && at < n && c->status == IG_OK; at++) {
     ig_int length = out->size[at];
     if (ig_int_eq(c, length, have[at])) continue;
     while (at + 1 < n && ig_int_is(c, ig_int_mod(c, have[at], length), IG_NE, ig_const(0))) {

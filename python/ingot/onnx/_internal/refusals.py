@@ -95,6 +95,10 @@ class Call:
     def sizes(self, i: int) -> list[int | None] | None:
         return self.graph.sizes(self.args[i])
 
+    def has_open_rank(self, i: int) -> bool:
+        """Whether inference does not find the rank either: that of what a loop or branch gives."""
+        return self.sizes(i) is None and self.args[i].node().kind() in ("prim::Loop", "prim::If")
+
     def size(self, i: int, dim: int) -> int | None:
         sizes = self.sizes(i)
         return sizes[dim] if sizes and -len(sizes) <= dim < len(sizes) else None
@@ -234,6 +238,8 @@ def _adaptive_pool(call: Call) -> None:
     if ones:
         return
     sizes = call.sizes(0)
+    if sizes is None and not call.graph.dynamic:
+        return  # inside a script; inference finds them
     spatial = None if sizes is None else sizes[2:]
     if spatial is None or None in spatial:
         call.refuse(name, "input size not accessible")
@@ -478,7 +484,7 @@ def _split(call: Call) -> None:
 
 @_rule("group_norm")
 def _group_norm(call: Call) -> None:
-    if call.sizes(0) is None:
+    if call.has_open_rank(0):
         call.refuse("group_norm", "unknown input rank")
 
 
@@ -544,7 +550,7 @@ def _to(call: Call) -> None:
 @_rule("tensordot")
 def _tensordot(call: Call) -> None:
     for i, which in ((0, "input_a"), (1, "input_b")):
-        if call.sizes(i) is None:
+        if call.has_open_rank(i):
             call.wrong(f"Unsupported: ONNX export of tensordot for tensor({which}) of unknown rank.", i)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import ingot
 from ingot import nn
+from ingot.jit import _rows
 from ingot.onnx import errors
 from ingot.onnx._internal import quantized
 from ingot.utils import _pytree as pytree
@@ -103,13 +104,15 @@ def as_module(script: Any, args: tuple) -> nn.Module:
     fn = script.forward if is_module else script
 
     examples = pytree.tree_leaves(args)
+    sequences: list[tuple[int, int, int]] = []
 
     def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return quantized.parts_of(fn(*_as_given(args, examples), **kwargs))
+        return _rows.as_tensors(quantized.parts_of(fn(*_as_given(args, examples), **kwargs)), sequences)
 
     own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     forward.__signature__ = inspect.Signature([own, *_parameters(fn, args)])  # type: ignore[attr-defined]
-    made = type("Scripted", (nn.Module,), {"forward": forward})()
+    # Of the results of the last call; an attribute of the module would be set back after a capture.
+    made = type("Scripted", (nn.Module,), {"forward": forward, "sequences": sequences})()
     if is_module:
         for name, value in script.named_parameters():
             # As it is: the script reads this tensor, which need not be an nn.Parameter.
