@@ -368,21 +368,26 @@ _sym_sqrt, _sym_cos, _sym_cosh, _sym_sin, _sym_sinh, _sym_tan, _sym_tanh, _sym_a
 sym_sqrt = _sym_sqrt
 
 
-def _sym_extreme(name: str, a: Any, b: Any, otherwise: Any) -> Any:
+def _sym_extreme(name: str, a: Any, b: Any, asked: Any, otherwise: Any) -> Any:
     if isinstance(a, _SYMBOLIC) or isinstance(b, _SYMBOLIC):
         return _C.sym_apply(name, a, b)
     result = otherwise(a, b)
-    return float(result) if isinstance(a, float) or isinstance(b, float) else result
+    result = float(result) if isinstance(a, float) or isinstance(b, float) else result
+    if _C.capture_is_open() and _C.capture_is_strict():
+        from ingot.export._errors import refuse_plain_result
+
+        refuse_plain_result(asked, result)
+    return result
 
 
 def sym_max(a: Any, b: Any) -> Any:
     """max(a, b) without deciding which one it is."""
-    return _sym_extreme("max", a, b, builtins.max)
+    return _sym_extreme("max", a, b, sym_max, builtins.max)
 
 
 def sym_min(a: Any, b: Any) -> Any:
     """min(a, b) without deciding which one it is."""
-    return _sym_extreme("min", a, b, builtins.min)
+    return _sym_extreme("min", a, b, sym_min, builtins.min)
 
 
 def sym_sum(args: Any) -> Any:
