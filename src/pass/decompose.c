@@ -206,8 +206,7 @@ ig_status ig_program_decompose(ig_ctx *c, const ig_program *p, const ig_decompos
                                ig_program **out) {
   *out = NULL;
   // The first step of a training program only lowers to functional operators, whatever the table.
-  const ig_decompose_args composite = {.level = IG_DECOMPOSE_COMPOSITE,
-                                       .preserve = args ? args->preserve : NULL};
+  static const ig_decompose_args composite = {.level = IG_DECOMPOSE_COMPOSITE};
   if (p->training && !(args && args->functional)) {
     IG_RETURN_IF_ERR(lower_once(c, p, &composite, out));
     drop_copies(c, *out);

@@ -105,8 +105,6 @@ def to_snake_case(name: str) -> str:
 
 
 def _make_export_case(m: Any, name: str, configs: dict[str, Any]) -> ExportCase:
-    if not isinstance(m, nn.Module):
-        raise TypeError("Export case class should be a torch.nn.Module.")
     if "description" not in configs:
         if m.__doc__ is None:
             raise AssertionError(f"Could not find description or docstring for export case: {m}")
@@ -115,7 +113,9 @@ def _make_export_case(m: Any, name: str, configs: dict[str, Any]) -> ExportCase:
 
 
 def _calling_module(m: Any) -> ModuleType:
-    module = inspect.getmodule(m)
+    if not isinstance(m, nn.Module):
+        raise TypeError("Export case class should be a torch.nn.Module.")
+    module = inspect.getmodule(type(m))
     if module is None:
         raise AssertionError(f"{m} belongs to no module")
     return module
@@ -140,6 +140,7 @@ def export_rewrite_case(**kwargs: Any) -> Callable[[nn.Module], ExportCase]:
     """Decorator: registers a module as another way of writing the case `parent`, one that can be exported."""
 
     def register(m: nn.Module) -> ExportCase:
+        _calling_module(m)
         parent = kwargs.pop("parent")
         if not isinstance(parent, ExportCase):
             raise AssertionError(f"expected an ExportCase as parent, found {type(parent).__name__}")
