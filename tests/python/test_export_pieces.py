@@ -8,8 +8,9 @@ import io
 import json
 import operator
 
-import ingot as torch
 import pytest
+
+import ingot as torch
 from ingot import fx, nn
 from ingot._dynamo.testing import normalize_gm
 from ingot._export import non_strict_utils, utils, wrappers

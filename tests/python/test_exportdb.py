@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import copy
 
-import ingot as torch
 import pytest
+
+import ingot as torch
 from ingot._export.db import case as db
 from ingot._export.db.examples import all_examples, filter_examples_by_support_level, get_rewrite_cases
 from ingot._export.db.logging import exportdb_error_message

@@ -16,7 +16,7 @@ __all__ = ["CollectTracepointsPass"]
 
 
 class CollectTracepointsPass(PassBase):
-    """Fills the inputs and outputs of `specs` (signatures by path), named as the signature of the program names them."""
+    """Fills the inputs and outputs of `specs` (signatures by path), named as in the signature of the program."""
 
     def __init__(self, specs: dict[str, Any], sig: Any) -> None:
         super().__init__()

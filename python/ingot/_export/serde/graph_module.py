@@ -212,7 +212,7 @@ class GraphModuleSerializer:
             return self.serialize_input(x.value)
         if isinstance(x, CustomObjArgument):
             return make(as_custom_obj=schema.CustomObjArgument(name=x.name, class_fqn=x.class_fqn))
-        raise AssertionError("TODO")
+        raise AssertionError(f"no form of the schema for {type(x).__name__}")
 
     def serialize_input_spec(self, spec: Any) -> Any:
         make, kind, arg, target = schema.InputSpec.create, spec.kind.name, spec.arg, spec.target

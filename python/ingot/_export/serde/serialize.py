@@ -12,7 +12,7 @@ from typing import Any
 
 from ingot import _C
 from ingot._export.serde import schema
-from ingot._export.serde.graph_module import (
+from ingot._export.serde.graph_module import (  # noqa: F401 (PyTorch has these names here)
     GraphModuleDeserializer,
     GraphModuleSerializer,
     GraphState,
@@ -22,7 +22,7 @@ from ingot._export.serde.graph_module import (
 )
 from ingot._export.serde.schema import SCHEMA_VERSION, TREESPEC_VERSION
 from ingot._export.serde.union import _Union
-from ingot._export.serde.values import (
+from ingot._export.serde.values import (  # noqa: F401
     _SERIALIZE_TO_TORCH_DTYPE,
     _SERIALIZE_TO_TORCH_LAYOUT,
     _SERIALIZE_TO_TORCH_MEMORY_FORMAT,

@@ -4,8 +4,10 @@ from ingot.export import Dim
 
 
 class CondOperands(torch.nn.Module):
-    """The operands of torch.cond: a list of tensors, one for every argument of the branches. A predicate on a size that is
-    0 or 1 in the example is known at capture."""
+    """The operands of torch.cond: a list of tensors, one for every argument of the branches.
+
+    A predicate on a size that is 0 or 1 in the example is known at capture.
+    """
 
     def forward(self, x, y):
         def add(x, y):

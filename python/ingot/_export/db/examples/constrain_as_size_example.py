@@ -3,8 +3,10 @@ import ingot as torch
 
 
 class ConstrainAsSizeExample(torch.nn.Module):
-    """A number in the data that is used as a size: torch._check_is_size says that it is one, torch._check what its bounds
-    are."""
+    """A number in the data that is used as a size.
+
+    torch._check_is_size says that it is one, torch._check what its bounds are.
+    """
 
     def forward(self, x):
         n = x.item()
