@@ -250,16 +250,7 @@ static PyObject *consume(PyObject *capsule) {
   return out;
 }
 
-static PyObject *from_dlpack(PyObject *module, PyObject *args, PyObject *kwargs) {
-  static char *keys[] = {"ext_tensor", "device", "copy", NULL};
-  (void)module;
-  PyObject *source = NULL;
-  PyObject *device = NULL;
-  PyObject *copy = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OO:from_dlpack", keys, &source, &device,
-                                   &copy)) {
-    return NULL;
-  }
+PyObject *py_from_dlpack(PyObject *source) {
   if (!PyObject_HasAttrString(source, "__dlpack__")) return consume(source);
   PyObject *method = PyObject_GetAttrString(source, "__dlpack__");
   PyObject *empty = PyTuple_New(0);
@@ -275,6 +266,20 @@ static PyObject *from_dlpack(PyObject *module, PyObject *args, PyObject *kwargs)
   Py_XDECREF(versions);
   Py_XDECREF(empty);
   Py_XDECREF(method);
+  return out;
+}
+
+static PyObject *from_dlpack(PyObject *module, PyObject *args, PyObject *kwargs) {
+  static char *keys[] = {"ext_tensor", "device", "copy", NULL};
+  (void)module;
+  PyObject *source = NULL;
+  PyObject *device = NULL;
+  PyObject *copy = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OO:from_dlpack", keys, &source, &device,
+                                   &copy)) {
+    return NULL;
+  }
+  PyObject *out = py_from_dlpack(source);
   if (out && copy == Py_True) {
     PyObject *copied = py_fn_call(PY_FN_clone, &out, 1);
     Py_SETREF(out, copied);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NumPy import and export without copies and without its headers: arrays come in through
-// __array_struct__ (a documented C struct in a capsule), tensors go out through an object with
-// __array_interface__.
+// NumPy import and export without copies and without its headers: arrays come in and tensors go out
+// through __array_struct__, a documented C struct in a capsule.
 #include <string.h>
 
 #include "ingot/grad.h"
@@ -22,7 +21,7 @@ typedef struct array_struct {
   PyObject *descr;
 } array_struct;
 
-enum { NOT_SWAPPED = 0x200, WRITABLE = 0x400 };
+enum { ALIGNED = 0x100, NOT_SWAPPED = 0x200, WRITABLE = 0x400 };
 
 static const struct {
   char kind;
@@ -274,55 +273,65 @@ static PyObject *frombuffer(PyObject *module, PyObject *args, PyObject *kwargs) 
 
 // ---- out ----
 
-// Keeps the tensor alive for the array made from it.
+// What NumPy makes an array from, without a copy: an object whose __array_struct__ is a capsule.
+// The array keeps the capsule, and the capsule the tensor.
 typedef struct py_array {
   PyObject_HEAD PyObject *tensor;
 } py_array;
+
+typedef struct shown_array {
+  array_struct head;
+  Py_intptr_t dims[2 * IG_MAX_DIM];  // sizes, then strides
+  PyObject *tensor;
+} shown_array;
 
 static void array_dealloc(PyObject *o) {
   Py_XDECREF(((py_array *)o)->tensor);
   PyObject_Free(o);
 }
 
-static PyObject *int_tuple(const ig_int *at, int n, int64_t scale) {
-  PyObject *tuple = PyTuple_New(n);
-  for (int d = 0; tuple && d < n; d++) {
-    PyObject *i = PyLong_FromLongLong(at[d].value * scale);
-    if (!i) Py_CLEAR(tuple);
-    if (i) PyTuple_SET_ITEM(tuple, d, i);
-  }
-  return tuple;
+static void drop_shown(PyObject *capsule) {
+  shown_array *a = PyCapsule_GetPointer(capsule, NULL);
+  Py_DECREF(a->tensor);
+  PyMem_Free(a);
 }
 
-static PyObject *array_interface(PyObject *o, void *unused) {
+static PyObject *show_array(PyObject *o, void *unused) {
   (void)unused;
-  const ig_tensor *t = py_tensor_of(((py_array *)o)->tensor);
-  char typestr[8];
+  static char nothing[16];
+  PyObject *tensor = ((py_array *)o)->tensor;
+  const ig_tensor *t = py_tensor_of(tensor);
   size_t k = 0;
   while (k < PY_COUNT(kinds) && kinds[k].dtype != t->dtype) k++;
   if (k == PY_COUNT(kinds)) {
     PyErr_SetString(PyExc_TypeError, "no array has this dtype");
     return NULL;
   }
-  (void)snprintf(typestr, sizeof typestr, "%c%c%d", kinds[k].size == 1 ? '|' : '<', kinds[k].kind,
-                 kinds[k].size);
-  static char nothing[16];
+  shown_array *a = PyMem_Malloc(sizeof *a);
+  if (!a) return PyErr_NoMemory();
   void *data = ig_tensor_data(t);
-  PyObject *shape = int_tuple(ig_sizes(t), t->ndim, 1);
-  PyObject *strides = int_tuple(ig_strides(t), t->ndim, kinds[k].size);
-  PyObject *at = PyLong_FromVoidPtr(data ? data : nothing);
-  if (!shape || !strides || !at) {
-    Py_XDECREF(shape);
-    Py_XDECREF(strides);
-    Py_XDECREF(at);
-    return NULL;
+  a->head = (array_struct){.two = 2,
+                           .nd = t->ndim,
+                           .kind = kinds[k].kind,
+                           .itemsize = kinds[k].size,
+                           .flags = ALIGNED | NOT_SWAPPED | WRITABLE,
+                           .shape = a->dims,
+                           .strides = a->dims + IG_MAX_DIM,
+                           .data = data ? data : nothing};
+  for (int d = 0; d < t->ndim; d++) {
+    a->dims[d] = (Py_intptr_t)ig_sizes(t)[d].value;
+    a->dims[IG_MAX_DIM + d] = (Py_intptr_t)ig_strides(t)[d].value * kinds[k].size;
   }
-  return Py_BuildValue("{s:N,s:N,s:s,s:(NO),s:i}", "shape", shape, "strides", strides, "typestr",
-                       typestr, "data", at, Py_False, "version", 3);
+  a->tensor = Py_NewRef(tensor);
+  PyObject *capsule = PyCapsule_New(a, NULL, drop_shown);
+  if (capsule) return capsule;
+  Py_DECREF(a->tensor);
+  PyMem_Free(a);
+  return NULL;
 }
 
 static PyGetSetDef array_getset[] = {
-    {"__array_interface__", array_interface, NULL, NULL, NULL},
+    {"__array_struct__", show_array, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 static PyTypeObject array_type = {

@@ -342,6 +342,7 @@ extern PyMethodDef py_repr_functions[];
 ig_tensor *py_from_array(ig_ctx *c, PyObject *o);
 PyObject *py_tensor_numpy(PyObject *self);
 extern PyMethodDef py_numpy_functions[];
+PyObject *py_from_dlpack(PyObject *source);
 extern PyMethodDef py_dlpack_functions[];  // dlpack.c
 PyObject *py_tensor_dlpack(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *py_tensor_dlpack_device(PyObject *self, PyObject *unused);

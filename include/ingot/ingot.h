@@ -25,6 +25,7 @@
 #include "ingot/program.h"
 #include "ingot/report.h"
 #include "ingot/script.h"
+#include "ingot/stats.h"
 #include "ingot/status.h"
 #include "ingot/tensor.h"
 #include "ingot/text.h"

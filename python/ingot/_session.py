@@ -34,7 +34,8 @@ class Session:
 
     Called with arrays by position or name it gives the model's results: one as itself, several as a tuple. Arrays of
     NumPy give arrays of NumPy, anything else gives tensors, which support DLPack. Buffers that the model updates keep
-    their values from call to call until `reset()`.
+    their values from call to call until `reset()`. Threads may share a session: its runs follow one another, those of
+    different sessions run side by side.
     """
 
     def __init__(self, path: str | os.PathLike[str], interpret: bool, without: tuple[str, ...]) -> None:
@@ -46,22 +47,7 @@ class Session:
         self.outputs = tuple(Port(*row) for row in self._session.outputs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        values, plain = self._bind(args, kwargs)
-        results = self._session.run(values)
-        if plain:
-            results = [r.numpy() if isinstance(r, _C.Tensor) else r for r in results]
-        return results[0] if len(results) == 1 else tuple(results)
-
-    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dict[str, Any], bool]:
-        if len(args) > len(self.inputs):
-            raise TypeError(f"found {len(args)} inputs, expected at most {len(self.inputs)}")
-        values = {port.name: value for port, value in zip(self.inputs, args, strict=False)}
-        twice = [name for name in kwargs if name in values]
-        if twice:
-            raise TypeError(f"input {twice[0]!r} is given twice, by position and by name")
-        values.update(kwargs)
-        plain = any(hasattr(value, "__array_interface__") for value in values.values())
-        return {name: _tensor(value) for name, value in values.items()}, plain
+        return self._session.call(args, kwargs)
 
     def plan(self, *args: Any, **kwargs: Any) -> str:
         """What a run on these inputs executes, as text; without any, on those of the last call."""
@@ -71,12 +57,11 @@ class Session:
 
     def profile(self, *args: Any, runs: int = 10, **kwargs: Any) -> list[Step]:
         """Runs on these inputs and gives the time of every step, in the order of execution."""
-        values, _ = self._bind(args, kwargs)
-        self._session.run(values)
+        self._session.call(args, kwargs)
         self._session.profile(True)
         try:
             for _ in range(runs):
-                self._session.run(values)
+                self._session.call(args, kwargs)
             return [Step(*row) for row in self._session.steps()]
         finally:
             self._session.profile(False)
@@ -84,14 +69,6 @@ class Session:
     def reset(self) -> None:
         """Forgets inputs, results and the state of buffers."""
         self._session.reset()
-
-
-def _tensor(value: Any) -> Any:
-    if isinstance(value, _C.Tensor) or isinstance(value, (bool, int, float)) or value is None:
-        return value
-    if hasattr(value, "__array_interface__"):
-        return _C.from_numpy(value)
-    return _C.from_dlpack(value)
 
 
 def open(path: str | os.PathLike[str], *, interpret: bool = False, without: tuple[str, ...] = ()) -> Session:

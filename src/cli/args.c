@@ -214,7 +214,7 @@ int cli_parse(const cli_command *command, int argc, char **argv, const char **fi
       int code = take_word(command, argc, argv, &i);
       if (code != CLI_OK) return code;
     } else {
-      if (n < CLI_MAX_FILES) files[n] = argv[i];
+      files[n] = argv[i];
       n++;
     }
   }
@@ -232,6 +232,8 @@ int cli_parse(const cli_command *command, int argc, char **argv, const char **fi
     return cli_usage(command, "--max-memory: '%s' is not a size; expected bytes, or 512M, 4G",
                      max_memory);
   }
-  if (n == command->nfiles) return CLI_OK;
-  return cli_usage(command, "%d file%s given, expected %d", n, n == 1 ? "" : "s", command->nfiles);
+  files[n] = NULL;
+  if (n == command->nfiles || (command->each && n > 0)) return CLI_OK;
+  return cli_usage(command, "%d file%s given, expected %s%d", n, n == 1 ? "" : "s",
+                   command->each ? "at least " : "", command->nfiles);
 }

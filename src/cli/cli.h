@@ -59,6 +59,7 @@ typedef struct cli_command {
   const cli_example *examples;
   size_t nexamples;
   int nfiles;
+  bool each;  // takes any number of files, and runs for one after the other
   int (*run)(ig_ctx *c, const char *const *files);
 } cli_command;
 
@@ -69,10 +70,11 @@ extern const cli_command cli_convert;
 extern const cli_command cli_diff;
 extern const cli_command cli_verify;
 extern const cli_command cli_shapes;
+extern const cli_command cli_stats;
 extern const cli_command cli_bench;
 
-enum { CLI_MAX_FILES = 4 };
-// Options and files of a command line; CLI_OK, or CLI_USAGE after saying what is wrong.
+// Options and files of a command line: files has room for argc and gets a NULL behind the last one.
+// CLI_OK, or CLI_USAGE after saying what is wrong; negative: help was asked for and printed.
 int cli_parse(const cli_command *command, int argc, char **argv, const char **files);
 void cli_help(const cli_command *command);
 void cli_limit(ig_ctx *c);  // set by --max-memory, --max-time, --max-work

@@ -408,7 +408,7 @@ static const cli_example examples[] = {
 };
 const cli_command cli_info = {
     .name = "info",
-    .arguments = "FILE [--json] [--all]",
+    .arguments = "FILE ... [--json] [--all]",
     .summary = "describe a file: inputs, outputs, weights, operators, what is unsupported",
     .details =
         "Kind and versions of a file, inputs and outputs with named sizes and their ranges, "
@@ -419,5 +419,6 @@ const cli_command cli_info = {
     .examples = examples,
     .nexamples = sizeof examples / sizeof *examples,
     .nfiles = 1,
+    .each = true,
     .run = run,
 };

@@ -2,13 +2,15 @@
 // ingot: model files from the command line.
 #define _POSIX_C_SOURCE 200809L
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
 #include "ingot/version.h"
 
-static const cli_command *const commands[] = {&cli_info, &cli_show,   &cli_run,    &cli_convert,
-                                              &cli_diff, &cli_verify, &cli_shapes, &cli_bench};
+static const cli_command *const commands[] = {&cli_info,    &cli_show,  &cli_run,
+                                              &cli_convert, &cli_diff,  &cli_verify,
+                                              &cli_shapes,  &cli_stats, &cli_bench};
 enum { NCOMMANDS = sizeof commands / sizeof *commands };
 
 static void help(FILE *to) {
@@ -69,19 +71,39 @@ bool cli_interrupted(void) {
   return received != 0;
 }
 
-static int run(const cli_command *command, int argc, char **argv) {
-  const char *files[CLI_MAX_FILES] = {0};
-  int code = cli_parse(command, argc, argv, files);
-  if (code != CLI_OK) return code < 0 ? CLI_OK : code;
+static int run_on(const cli_command *command, const char *const *files) {
   ig_ctx *c = NULL;
   if (ig_ctx_create(NULL, &c) != IG_OK) return cli_no_memory();
   cli_limit(c);
   watch_signals(c);
   ig_scope s = ig_scope_open(c);
-  code = command->run(c, files);
+  int code = command->run(c, files);
   ig_scope_close(c, s);
   forget_signals();
   ig_ctx_free(c);
+  return code;
+}
+
+// Of several files, the exit code is the largest one of them.
+static int run_each(const cli_command *command, const char *const *files) {
+  int worst = CLI_OK;
+  for (size_t i = 0; files[i] && !received; i++) {
+    int code = run_on(command, &files[i]);
+    if (code > worst) worst = code;
+  }
+  return worst;
+}
+
+static int run(const cli_command *command, int argc, char **argv) {
+  const char **files = cli_array(NULL, (size_t)argc + 1, sizeof *files);
+  if (!files) return cli_no_memory();
+  int code = cli_parse(command, argc, argv, files);
+  if (code == CLI_OK) {
+    code = command->each ? run_each(command, files) : run_on(command, files);
+  } else if (code < 0) {
+    code = CLI_OK;
+  }
+  free(files);
   return code;
 }
 

@@ -75,11 +75,11 @@ static const cli_option options[] = {
 };
 static const cli_example examples[] = {
     {"ingot verify model.pt2", "checksums, structure, graph, signature, weights"},
-    {"for f in *.pt2; do ingot verify \"$f\" || echo \"bad: $f\"; done", "a folder of files"},
+    {"ingot verify models/*.pt2 > /dev/null", "a folder of files: errors name the bad ones"},
 };
 const cli_command cli_verify = {
     .name = "verify",
-    .arguments = "FILE [--json]",
+    .arguments = "FILE ... [--json]",
     .summary = "check a file by every rule of loader and verifier; nothing is executed",
     .details =
         "Reads the whole file: structure and checksums of every member, names, sizes, types, the\n"
@@ -91,5 +91,6 @@ const cli_command cli_verify = {
     .examples = examples,
     .nexamples = 2,
     .nfiles = 1,
+    .each = true,
     .run = run,
 };

@@ -25,6 +25,7 @@ typedef struct ig_attention_shape {
   int64_t batch, heads, lq, lk, d, dv;  // dv: columns of v and out
   double scale;                         // usually 1 / sqrt(d)
   bool causal;
+  bool nan_rows;    // a query that sees no key gives NaN, as a softmax would; otherwise zeros
   int64_t q_first;  // causal: query i sees keys 0..q_first + i; usually 0
   ig_attention_strides q, k, v, out;
   // Additive mask in the compute type (float, double for f64); NULL for none.

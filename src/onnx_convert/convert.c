@@ -189,6 +189,7 @@ static bool all_ones(const ig_om_attr *a) {
 // Checks a node of version `from` against an older one. True: replaced or rejected.
 static bool fit(ig_cv *v, ig_om_node *n, const ig_onnx_schema *from, const ig_onnx_schema *to) {
   for (size_t i = n->nattrs; i-- > 0;) {
+    if (i >= n->nattrs) continue;  // dropped together with others of its name
     const ig_om_attr *a = &n->attrs[i];
     if (ig_onnx_schema_attr(to, a->name)) continue;
     const ig_onnx_attr_schema *was = ig_onnx_schema_attr(from, a->name);

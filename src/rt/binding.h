@@ -174,6 +174,7 @@ void ig_rt_free_outputs(ig_binding *b);
 
 void ig_rt_print(const ig_binding *b, ig_str *out);
 
+bool ig_rt_same_sizes(const ig_tensor *a, const ig_tensor *b);
 // Same sizes and the same strides where they matter.
 bool ig_rt_same_layout(const ig_tensor *a, const ig_tensor *b);
 

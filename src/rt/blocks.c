@@ -7,9 +7,9 @@
 
 #include "kernels/conv_inner.h"
 
-ig_tensor *ig_rt_view(ig_rt_blocks *k, ig_tensor *t, const int64_t *sizes, const int64_t *strides,
+ig_tensor *ig_rt_view(ig_binding *b, ig_tensor *t, const int64_t *sizes, const int64_t *strides,
                       int n) {
-  ig_ctx *c = k->b->plan->c;
+  ig_ctx *c = b->plan->c;
   ig_meta m;
   ig_meta_init(&m, t->dtype, t->device);
   m.ndim = n;
@@ -20,7 +20,7 @@ ig_tensor *ig_rt_view(ig_rt_blocks *k, ig_tensor *t, const int64_t *sizes, const
   m.offset = t->offset;
   m.view_of = t;
   ig_tensor *v = ig_tensor_make(c, &m, false);
-  return v && ig_rt_hold(k->b, v) ? v : NULL;
+  return v && ig_rt_hold(b, v) ? v : NULL;
 }
 
 static ig_rt_twin *twin_of(const ig_rt_blocks *k, const ig_tensor *t) {
@@ -95,7 +95,7 @@ static ig_tensor *make_blocks(ig_rt_blocks *k, const ig_rt_image *image) {
 static ig_tensor *blocks_over(ig_rt_blocks *k, const ig_rt_image *image, ig_tensor *t) {
   int64_t sizes[4];
   block_sizes(k, image, sizes);
-  return ig_rt_view(k, t, sizes, NULL, 4);
+  return ig_rt_view(k->b, t, sizes, NULL, 4);
 }
 
 bool ig_rt_need_plain(ig_rt_blocks *k, const ig_tensor *t) {
@@ -190,7 +190,7 @@ static void forget_blocks(void *user, ig_tensor *t) {
 }
 
 static bool lay_out_step(ig_rt_blocks *k, ig_rt_step *s) {
-  if (s->layer) return lay_out_layer(k, s);
+  if (s->layer && s->layer->work == IG_WORK_LAYER) return lay_out_layer(k, s);
   if (s->op && ig_rt_call_in_blocks(k, s)) return emit(k, *s);
   wish w = {k, k->b->plan->c->status == IG_OK};
   ig_rt_each_operand(k->b, s, want_plain, &w);

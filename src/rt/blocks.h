@@ -30,9 +30,6 @@ bool ig_rt_has_plain(const ig_rt_blocks *k, const ig_tensor *t);
 void ig_rt_made_plain(const ig_rt_blocks *k, const ig_tensor *t);  // a step computes it
 // Where a step writes the value t in blocks; NULL after an error.
 ig_tensor *ig_rt_give_blocked(ig_rt_blocks *k, ig_tensor *t);
-// The memory of t seen otherwise, held by the binding; strides NULL: dense. NULL after an error.
-ig_tensor *ig_rt_view(ig_rt_blocks *k, ig_tensor *t, const int64_t *sizes, const int64_t *strides,
-                      int n);
 
 // A call whose operands are all there in blocks is changed to work on these; false: it is as it
 // was, because it cannot, or after an error.

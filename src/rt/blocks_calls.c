@@ -34,7 +34,7 @@ static ig_tensor *spread(ig_rt_blocks *k, ig_tensor *t, const ig_tensor *y, bool
   bool one = ig_tensor_numel(t) == 1 && t->ndim <= 4;
   if ((!one && !is_per_channel(t, y)) || !ig_rt_need_plain(k, t)) return NULL;
   int64_t sizes[] = {out.channels / k->lanes, 1, k->lanes};
-  return one ? t : ig_rt_view(k, t, sizes, NULL, 3);
+  return one ? t : ig_rt_view(k->b, t, sizes, NULL, 3);
 }
 
 static bool point_in_blocks(ig_rt_blocks *k, ig_rt_step *s) {
@@ -66,7 +66,7 @@ static ig_tensor *planes(ig_rt_blocks *k, ig_tensor *blocked, const ig_tensor *l
   int64_t n = ig_sizes(blocked)[0].value * ig_sizes(blocked)[1].value;
   int64_t sizes[] = {n, k->lanes, h, w};
   int64_t strides[] = {h * w * k->lanes, 1, w * k->lanes, k->lanes};
-  return ig_rt_view(k, blocked, sizes, strides, 4);
+  return ig_rt_view(k->b, blocked, sizes, strides, 4);
 }
 
 static bool pool_in_blocks(ig_rt_blocks *k, ig_rt_step *s, unsigned spare) {
@@ -117,7 +117,7 @@ static bool mean_in_blocks(ig_rt_blocks *k, ig_rt_step *s) {
   if (!is_over_pixels(&s->args[1], plain->ndim) || s->args[3].kind != IG_KIND_NONE) return false;
   if (y->dtype != IG_F32 || !ig_tensor_is_dense(y)) return false;
   int64_t sizes[] = {image.n, image.channels / k->lanes, 1, k->lanes};
-  ig_tensor *to = ig_rt_view(k, y, sizes, NULL, 4);
+  ig_tensor *to = ig_rt_view(k->b, y, sizes, NULL, 4);
   if (!to || !set_ints(k, &s->args[1], 2)) return false;
   ig_rt_made_plain(k, y);
   s->args[0].tensor = x;

@@ -43,14 +43,6 @@ typedef struct builder {
   bool linked;  // a member reads what another one gives
 } builder;
 
-static bool same_sizes(const ig_tensor *a, const ig_tensor *b) {
-  if (a->ndim != b->ndim) return false;
-  for (int d = 0; d < a->ndim; d++) {
-    if (ig_sizes(a)[d].value != ig_sizes(b)[d].value) return false;
-  }
-  return true;
-}
-
 // Is the result of a member read after step `last`?
 static bool is_stored(const builder *r, const ig_member *m, size_t last) {
   const ig_rt_buffer *x = ig_rt_find(r->b, m->out);
@@ -71,8 +63,9 @@ static bool find_source(builder *r, ig_tensor *t, ig_source *out) {
     return ig_rt_same_layout(r->at[i].out, t);
   }
   size_t k = 0;
-  while (k < r->nmemory && !(r->memory[k]->storage == t->storage && same_sizes(r->memory[k], t) &&
-                             ig_rt_same_layout(r->memory[k], t))) {
+  while (k < r->nmemory &&
+         !(r->memory[k]->storage == t->storage && ig_rt_same_sizes(r->memory[k], t) &&
+           ig_rt_same_layout(r->memory[k], t))) {
     k++;
   }
   if (k == IG_WALK_MAX) return false;
@@ -86,7 +79,7 @@ static bool extend(builder *r, const ig_rt_step *s, size_t step) {
   builder before = *r;
   ig_member m;
   if (r->n == IG_CHAIN_MEMBERS || !ig_member_make(r->b->plan->c, s, &m)) return false;
-  bool ok = r->n == 0 || same_sizes(m.out, r->at[0].out);
+  bool ok = r->n == 0 || ig_rt_same_sizes(m.out, r->at[0].out);
   for (size_t i = 0; ok && i < m.op->operands; i++) {
     if (m.args[i].kind == IG_KIND_TENSOR) {
       ok = find_source(r, m.args[i].tensor, &m.in[i]);

@@ -9,29 +9,14 @@
 #include "op/formula.h"
 #include "rt/layer.h"
 
-// Who reads a buffer.
-typedef struct use {
-  size_t count;  // operands
-  size_t step;   // the last one
-} use;
-
 typedef struct folder {
   ig_binding *b;
-  use *uses;  // per buffer
-  size_t step;
+  const ig_rt_use *uses;  // per buffer
 } folder;
 
-static use *use_of(const folder *f, const ig_tensor *t) {
+static const ig_rt_use *use_of(const folder *f, const ig_tensor *t) {
   const ig_rt_buffer *x = ig_rt_find(f->b, t);
   return x ? &f->uses[x - f->b->buffers.at] : NULL;
-}
-
-static void count_use(void *user, ig_tensor *t) {
-  const folder *f = user;
-  use *u = use_of(f, t);
-  if (!u) return;
-  u->count++;
-  u->step = f->step;
 }
 
 bool ig_rt_image_of(const ig_tensor *t, ig_rt_image *out) {
@@ -119,17 +104,9 @@ static bool starts_layer(ig_binding *b, const ig_rt_step *s, ig_rt_layer *l) {
 
 // ---- what becomes part of them
 
-static bool same_sizes(const ig_tensor *a, const ig_tensor *b) {
-  if (a->ndim != b->ndim) return false;
-  for (int d = 0; d < a->ndim; d++) {
-    if (ig_sizes(a)[d].value != ig_sizes(b)[d].value) return false;
-  }
-  return true;
-}
-
 bool ig_rt_fits_layer(const ig_rt_layer *l, const ig_tensor *t) {
   ig_rt_image image;
-  if (!l->shape.channels_last) return ig_rt_image_of(t, &image) && same_sizes(t, l->y);
+  if (!l->shape.channels_last) return ig_rt_image_of(t, &image) && ig_rt_same_sizes(t, l->y);
   return t->dtype == IG_F32 && !t->quantizer && t->ndim > 0 && ig_tensor_is_dense(t) &&
          ig_sizes(t)[t->ndim - 1].value == l->shape.cout &&
          ig_tensor_numel(t) == ig_tensor_numel(l->y);
@@ -227,7 +204,7 @@ static bool take(const folder *f, const ig_rt_step *s, ig_rt_layer *l) {
 // The step that alone reads the layer's result, as it was written; NULL: there is none.
 static ig_rt_step *only_reader(const folder *f, const ig_rt_layer *l) {
   const ig_rt_buffer *x = ig_rt_find(f->b, l->y);
-  const use *u = use_of(f, l->y);
+  const ig_rt_use *u = use_of(f, l->y);
   if (x->place != IG_PLACE_SLAB || u->count != 1) return NULL;
   ig_rt_step *s = &f->b->steps.at[u->step];
   if (s->dead) return NULL;  // part of another layer
@@ -274,7 +251,7 @@ static void share_total(ig_binding *b) {
   int64_t bytes = 0;
   for (size_t i = 0; i < b->steps.n; i++) {
     const ig_rt_layer *l = b->steps.at[i].layer;
-    if (l) bytes += 4 * ig_tensor_numel(l->source.part[IG_PACK_WEIGHT]);
+    if (l && l->work == IG_WORK_LAYER) bytes += 4 * ig_tensor_numel(l->source.part[IG_PACK_WEIGHT]);
   }
   for (size_t i = 0; i < b->steps.n; i++) {
     ig_rt_layer *l = b->steps.at[i].layer;
@@ -285,12 +262,8 @@ static void share_total(ig_binding *b) {
 bool ig_rt_fold_layers(ig_binding *b) {
   ig_ctx *c = b->plan->c;
   ig_scope scope = ig_scope_open(c);
-  folder f = {.b = b, .uses = ig_scope_array(c, b->buffers.n + 1, sizeof *f.uses)};
+  folder f = {.b = b, .uses = ig_rt_count_uses(b)};
   bool ok = f.uses != NULL;
-  for (size_t i = 0; ok && i <= b->buffers.n; i++) f.uses[i] = (use){0, 0};
-  for (f.step = 0; ok && f.step < b->steps.n; f.step++) {
-    ig_rt_each_operand(b, &b->steps.at[f.step], count_use, &f);
-  }
   for (size_t i = 0; ok && i < b->steps.n; i++) {
     if (!b->steps.at[i].dead) ok = fold(&f, i);
   }

@@ -6,12 +6,17 @@
 
 bool ig_rt_make_layers(ig_binding *b) {
   if (b->plan->without & IG_PLAN_NO_LAYERS) return true;
+  // What formulas have left over is no use of a value any more.
+  if (!ig_rt_find_forms(b) || !ig_rt_find_lifetimes(b)) return false;
   return ig_rt_fold_layers(b) && ig_rt_lay_out(b);
 }
 
 void ig_layer_each_operand(const ig_rt_layer *l, ig_rt_visit *fn, void *user) {
   fn(user, l->x);
   if (l->residual) fn(user, l->residual);
+  if (l->keys) fn(user, l->keys);
+  if (l->values) fn(user, l->values);
+  if (l->mask) fn(user, l->mask);
 }
 
 void ig_layer_each_result(const ig_rt_layer *l, ig_rt_visit *fn, void *user) {
@@ -21,10 +26,13 @@ void ig_layer_each_result(const ig_rt_layer *l, ig_rt_visit *fn, void *user) {
 bool ig_rt_prepare_layer(ig_binding *b, ig_rt_layer *l) {
   ig_ctx *c = b->plan->c;
   l->need = ig_need_make(true);
-  if (l->work != IG_WORK_LAYER) return true;
-  if (!l->pack) l->pack = ig_packs_get(c, b->plan->packs, &l->source);
-  if (!l->pack) return false;
-  ig_layer_need(l->pack->layer, &l->shape, &l->need);
+  if (l->work == IG_WORK_ATTENTION) {
+    ig_attention_need_f32(&l->attention, &l->need);
+  } else if (l->work == IG_WORK_LAYER) {
+    if (!l->pack) l->pack = ig_packs_get(c, b->plan->packs, &l->source);
+    if (!l->pack) return false;
+    ig_layer_need(l->pack->layer, &l->shape, &l->need);
+  }
   size_t bytes = ig_need_bytes(&l->need);
   if (bytes >= IG_SIZE_NONE) return ig_fail(c, IG_NOMEM, "out of memory: a layer") == IG_OK;
   if (bytes > b->work) b->work = bytes;
@@ -36,6 +44,13 @@ void ig_rt_free_layers(ig_binding *b) {
     const ig_rt_layer *l = b->steps.at[i].layer;
     if (l && l->pack) ig_packs_release(b->plan->packs, l->pack);
   }
+}
+
+static bool run_attention(const ig_rt_layer *l) {
+  ig_attention_shape s = l->attention;
+  s.mask = l->mask ? ig_tensor_data(l->mask) : NULL;
+  return ig_attention_f32(&s, ig_tensor_data(l->x), ig_tensor_data(l->keys),
+                          ig_tensor_data(l->values), ig_tensor_data(l->y), NULL);
 }
 
 void ig_rt_run_layer(ig_ctx *c, const ig_rt_layer *l, void *work) {
@@ -58,7 +73,7 @@ void ig_rt_run_layer(ig_ctx *c, const ig_rt_layer *l, void *work) {
                     .hi = l->hi};
   ig_workspace w;
   ig_workspace_enter(&w, &l->need, work);
-  bool ok = ig_layer_run(l->pack->layer, s, &io);
+  bool ok = l->work == IG_WORK_ATTENTION ? run_attention(l) : ig_layer_run(l->pack->layer, s, &io);
   ig_workspace_leave(&w);
   if (!ok) (void)ig_fail(c, IG_NOMEM, "out of memory: working memory of a layer");
 }
@@ -86,7 +101,8 @@ static void mark(void *user, ig_tensor *t) {
 // Moving numbers, picking and averaging them does not make an error larger.
 static bool keeps_errors(const ig_rt_step *s) {
   ig_role r = ig_role_of(s->op)->role;
-  return s->layer || r == IG_ROLE_WINDOWS || r == IG_ROLE_MEAN || r == IG_ROLE_CAT;
+  return (s->layer && s->layer->work != IG_WORK_ATTENTION) || r == IG_ROLE_WINDOWS ||
+         r == IG_ROLE_MEAN || r == IG_ROLE_CAT;
 }
 
 bool ig_rt_match_outputs(ig_binding *b) {
@@ -131,6 +147,10 @@ static const char *method_text(ig_layer_method m) {
 }
 
 double ig_layer_flops(const ig_rt_layer *l) {
+  const ig_attention_shape *a = &l->attention;
+  if (l->work == IG_WORK_ATTENTION) {
+    return 2.0 * (double)(a->batch * a->heads * (a->d + a->dv)) * (double)(a->lq * a->lk);
+  }
   if (l->work != IG_WORK_LAYER) return 0;
   const ig_conv *s = &l->shape;
   double pixels = (double)(s->transposed ? ig_conv_in(s) : ig_conv_out(s));
@@ -141,11 +161,13 @@ double ig_layer_flops(const ig_rt_layer *l) {
 // "winograd4 3x3 64->64, 231.2 MFLOP: aten.convolution.default + aten.relu.default"
 void ig_layer_print(const ig_rt_layer *l, ig_str *out) {
   const ig_conv *s = &l->shape;
-  if (l->work != IG_WORK_LAYER) {
+  if (l->work == IG_WORK_TO_BLOCKS || l->work == IG_WORK_FROM_BLOCKS) {
     ig_str_add(out, l->work == IG_WORK_TO_BLOCKS ? "to blocks" : "from blocks");
     return;
   }
-  if (s->channels_last) {
+  if (l->work == IG_WORK_ATTENTION) {
+    ig_str_add(out, "attention of %lld heads", (long long)l->attention.heads);
+  } else if (s->channels_last) {
     ig_str_add(out, "%lld rows %lld->%lld", (long long)s->in[2], (long long)s->cin,
                (long long)s->cout);
   } else {

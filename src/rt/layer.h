@@ -7,6 +7,7 @@
 #ifndef RT_LAYER_H_
 #define RT_LAYER_H_
 
+#include "kernels/attention.h"
 #include "rt/binding.h"
 #include "rt/packs.h"
 
@@ -14,6 +15,7 @@ typedef enum ig_rt_work {
   IG_WORK_LAYER,
   IG_WORK_TO_BLOCKS,    // x is plain, y in blocks
   IG_WORK_FROM_BLOCKS,  // the reverse
+  IG_WORK_ATTENTION,
 } ig_rt_work;
 
 enum { IG_LAYER_OPS = 8 };
@@ -24,10 +26,14 @@ enum { IG_LAYER_OPS = 8 };
 
 struct ig_rt_layer {
   ig_rt_work work;
-  ig_conv shape;  // TO and FROM_BLOCKS: n, cin and in alone
+  ig_conv shape;                 // TO and FROM_BLOCKS: n, cin and in alone
+  ig_attention_shape attention;  // IG_WORK_ATTENTION, whose queries are x
   ig_tensor *x;
   ig_tensor *y;
   ig_tensor *residual;  // NULL: none
+  ig_tensor *keys;      // IG_WORK_ATTENTION
+  ig_tensor *values;    //
+  ig_tensor *mask;      // NULL: none
   ig_act act;
   float lo;  // IG_ACT_CLAMP
   float hi;
@@ -49,6 +55,15 @@ typedef enum ig_role {
   IG_ROLE_WINDOWS,  // pooling: works on planes whose channels lie innermost
   IG_ROLE_MEAN,     // over dimensions that are an argument
   IG_ROLE_CAT,
+  IG_ROLE_TIMES,  // parts of formulas
+  IG_ROLE_OVER,
+  IG_ROLE_POWER,
+  IG_ROLE_ERF,
+  IG_ROLE_TANH,
+  IG_ROLE_SIGMOID,
+  IG_ROLE_MATRICES,  // products of matrices, one by one
+  IG_ROLE_SOFTMAX,
+  IG_ROLE_COPY,
 } ig_role;
 
 typedef struct ig_role_facts {
@@ -79,6 +94,18 @@ typedef struct ig_rt_image {
 } ig_rt_image;
 bool ig_rt_image_of(const ig_tensor *t, ig_rt_image *out);
 
+// The memory of t seen otherwise, held by the binding; strides NULL: dense. NULL after an error.
+ig_tensor *ig_rt_view(ig_binding *b, ig_tensor *t, const int64_t *sizes, const int64_t *strides,
+                      int n);
+
+// Who reads a buffer.
+typedef struct ig_rt_use {
+  size_t count;  // operands
+  size_t step;   // the last one
+} ig_rt_use;
+// One per buffer, in the innermost scope; NULL after an error.
+ig_rt_use *ig_rt_count_uses(const ig_binding *b);
+
 // Constant numbers that layers can take in.
 bool ig_rt_is_weight(const ig_binding *b, const ig_value *v);
 // One number per channel.
@@ -89,6 +116,7 @@ bool ig_rt_starts_rows(ig_binding *b, const ig_rt_step *s, ig_rt_layer *l);
 bool ig_rt_fits_layer(const ig_rt_layer *l, const ig_tensor *t);
 
 // ---- the passes, in this order; false after an error
+bool ig_rt_find_forms(ig_binding *b);   // formulas become the operators that they compute
 bool ig_rt_fold_layers(ig_binding *b);  // convolutions and what can be part of them become layers
 bool ig_rt_lay_out(ig_binding *b);      // values between layers stay in blocks
 double ig_layer_flops(const ig_rt_layer *l);

@@ -112,6 +112,30 @@ bool ig_rt_find_lifetimes(ig_binding *b) {
   return true;
 }
 
+// ---- uses
+
+typedef struct counter {
+  const ig_binding *b;
+  ig_rt_use *uses;
+  size_t step;
+} counter;
+
+static void count_use(void *user, ig_tensor *t) {
+  const counter *k = user;
+  const ig_rt_buffer *x = ig_rt_find(k->b, t);
+  ig_rt_use *u = x ? &k->uses[number_of(k->b, x)] : NULL;
+  if (u) *u = (ig_rt_use){u->count + 1, k->step};
+}
+
+ig_rt_use *ig_rt_count_uses(const ig_binding *b) {
+  counter k = {.b = b, .uses = ig_scope_array(b->plan->c, b->buffers.n + 1, sizeof *k.uses)};
+  for (size_t i = 0; k.uses && i <= b->buffers.n; i++) k.uses[i] = (ig_rt_use){0, 0};
+  for (; k.uses && k.step < b->steps.n; k.step++) {
+    ig_rt_each_operand(b, &b->steps.at[k.step], count_use, &k);
+  }
+  return k.uses;
+}
+
 // ---- offsets
 
 typedef struct gap {
@@ -184,6 +208,14 @@ static void give(allocator *a, size_t offset, size_t bytes) {
   a->gaps.at[i] = (gap){offset, bytes};
   (void)join(a, i);
   if (i > 0) (void)join(a, i - 1);
+}
+
+bool ig_rt_same_sizes(const ig_tensor *a, const ig_tensor *b) {
+  if (a->ndim != b->ndim) return false;
+  for (int d = 0; d < a->ndim; d++) {
+    if (ig_sizes(a)[d].value != ig_sizes(b)[d].value) return false;
+  }
+  return true;
 }
 
 bool ig_rt_same_layout(const ig_tensor *a, const ig_tensor *b) {

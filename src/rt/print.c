@@ -53,7 +53,7 @@ static void print_step(const ig_binding *b, size_t i, ig_str *out) {
   ig_str_add(out, "%4zu  %-12s ", i,
              s->chain                                      ? "chain"
              : s->joined                                   ? "joined"
-             : s->layer && s->layer->work != IG_WORK_LAYER ? "layout"
+             : s->layer && !(ig_layer_flops(s->layer) > 0) ? "layout"
              : s->layer                                    ? "layer"
              : !s->op                                      ? "interpreted"
              : s->prep                                     ? "prepared"
@@ -87,10 +87,10 @@ void ig_rt_print(const ig_binding *b, ig_str *out) {
     chains += s->chain != NULL;
     interpreted += ig_rt_is_interpreted(s);
     if (s->layer) {
-      bool computes = s->layer->work == IG_WORK_LAYER;
+      bool computes = ig_layer_flops(s->layer) > 0;
       layers += computes;
       changes += !computes;
-      packed += computes ? ig_layer_bytes(s->layer->pack->layer) : 0;
+      packed += s->layer->pack ? ig_layer_bytes(s->layer->pack->layer) : 0;
       flops += ig_layer_flops(s->layer);
     }
     unprepared += s->op && !s->prep;

@@ -34,6 +34,16 @@ static const ig_role_facts roles[] = {
     {.id = IG_ID__ADAPTIVE_AVG_POOL2D, .role = IG_ROLE_WINDOWS},
     {.id = IG_ID_MEAN_DIM, .role = IG_ROLE_MEAN},
     {.id = IG_ID_CAT, .role = IG_ROLE_CAT},
+    {.id = IG_ID_MUL_TENSOR, .role = IG_ROLE_TIMES},
+    {.id = IG_ID_DIV_TENSOR, .role = IG_ROLE_OVER},
+    {.id = IG_ID_POW_TENSOR_SCALAR, .role = IG_ROLE_POWER},
+    {.id = IG_ID_POW_TENSOR_TENSOR, .role = IG_ROLE_POWER},
+    {.id = IG_ID_ERF, .role = IG_ROLE_ERF},
+    {.id = IG_ID_TANH, .role = IG_ROLE_TANH},
+    {.id = IG_ID_SIGMOID, .role = IG_ROLE_SIGMOID},
+    {.id = IG_ID_BMM, .role = IG_ROLE_MATRICES},
+    {.id = IG_ID__SOFTMAX, .role = IG_ROLE_SOFTMAX},
+    {.id = IG_ID_CLONE, .role = IG_ROLE_COPY},
 };
 
 static const ig_role_facts none = {.role = IG_ROLE_NONE};

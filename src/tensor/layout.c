@@ -115,7 +115,8 @@ static bool looks_channels_last(const ig_tensor *t, const int *order) {
     int64_t stride = ig_strides(t)[d].value;
     if (size == 0 || stride < least) return false;
     if (d == 0 && least == ig_strides(t)[1].value) return false;  // N111 and the like
-    least = size > 1 ? stride * size : stride;
+    // Fake tensors, and those without elements, may have any strides.
+    if (!ig_checked_mul(stride, size, &least)) least = INT64_MAX;
   }
   return true;
 }

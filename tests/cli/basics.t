@@ -15,6 +15,7 @@ commands:
   diff     compare two models: structure, weights, and what they compute
   verify   check a file by every rule of loader and verifier; nothing is executed
   shapes   list dynamic sizes: symbol, range, relations, source line
+  stats    the numbers in the weights: extremes, histograms, zeros, NaN, repetitions
   bench    measure: p50, p90, p99, share of each operator, memory
 
 FILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX file, recognised by its
@@ -24,7 +25,7 @@ exit codes: 0 success, 1 numbers or models differ, 2 wrong command line, 3 file 
             4 file cannot be read or written, 5 running failed
 
 $ ingot help info
-usage: ingot info FILE [--json] [--all]
+usage: ingot info FILE ... [--json] [--all]
 
 Kind and versions of a file, inputs and outputs with named sizes and their ranges, weights,
 operators by count, metadata, extra files, and what is unsupported and why.
@@ -67,6 +68,7 @@ $ ingot
 2>   diff     compare two models: structure, weights, and what they compute
 2>   verify   check a file by every rule of loader and verifier; nothing is executed
 2>   shapes   list dynamic sizes: symbol, range, relations, source line
+2>   stats    the numbers in the weights: extremes, histograms, zeros, NaN, repetitions
 2>   bench    measure: p50, p90, p99, share of each operator, memory
 2> 
 2> FILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX file, recognised by its

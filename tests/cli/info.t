@@ -266,7 +266,7 @@ weights 4 tensors, 29 elements, 120 B
   mut_buf.total            float32[4]
 
 $ ingot info --help
-usage: ingot info FILE [--json] [--all]
+usage: ingot info FILE ... [--json] [--all]
 
 Kind and versions of a file, inputs and outputs with named sizes and their ranges, weights,
 operators by count, metadata, extra files, and what is unsupported and why.

@@ -35,3 +35,16 @@ $ head -c 4000 mlp.pt2 > cut.pt2; ingot verify cut.pt2
 $ ingot verify missing.pt2
 2> ingot: missing.pt2: No such file or directory
 [4]
+
+# Several files: every one is checked, and the exit code is the largest.
+$ ingot verify mlp.pt2 missing.pt2 counter.io.npz
+mlp.pt2: sound exported program (.pt2), 10.9 kB, 13 members, 9 nodes, 4 tensors
+counter.io.npz: sound NumPy archive (.npz), 1.1 kB, 4 members, 4 tensors
+2> ingot: missing.pt2: No such file or directory
+[4]
+
+$ ingot verify
+2> ingot verify: 0 files given, expected at least 1
+2> usage: ingot verify FILE ... [--json]
+2>        ingot verify --help has details
+[2]

@@ -186,3 +186,65 @@ def test_eigh_gradient() -> None:
     with torch.no_grad():
         difference = (weigh(a + step) - weigh(a - step)).item() / 2
     assert abs((a.grad * step).sum().item() - difference) < 1e-9
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "rank one"])
+def test_eig(kind: str, dtype: str) -> None:
+    for n in (1, 2, 5, 40):
+        a = matrix(kind, n, n, dtype)
+        values, vectors = torch.linalg.eig(torch.from_numpy(a))
+        assert str(values.dtype) == ("torch.complex64" if dtype in ("float32", "complex64") else "torch.complex128")
+        found, v = wide(values), wide(vectors)
+        reference, columns = np.linalg.eig(wide(a))  # graded matrices are balanced, which costs LAPACK accuracy as well
+        bound = max(30, 10 * scaled(wide(a) @ columns - columns * reference, a, dtype))
+        assert scaled(wide(a) @ v - v * found, a, dtype) < bound
+        np.testing.assert_allclose(np.linalg.norm(v, axis=0), 1, rtol=1e-6)
+        assert torch.equal(torch.linalg.eigvals(torch.from_numpy(a)), values)
+        if not np.iscomplexobj(a):  # pairs are exact
+            upper, lower = found[found.imag > 0], found[found.imag < 0].conj()
+            assert sorted(upper.tolist(), key=str) == sorted(lower.tolist(), key=str)
+            assert (v[:, found.imag == 0].imag == 0).all()
+
+
+def test_eig_gradients_and_refusals() -> None:
+    a = torch.tensor([[2.0, 1, 0], [0.5, 3, 1], [0, 1, -1]], dtype=torch.float64, requires_grad=True)
+
+    def check(f: object, x: torch.Tensor) -> None:
+        (grad,) = torch.autograd.grad(f(x), x)
+        for i in range(3):
+            for j in range(3):
+                step = torch.zeros(3, 3, dtype=torch.float64)
+                step[i, j] = 1e-6
+                slope = (f(x.detach() + step) - f(x.detach() - step)) / 2e-6
+                assert abs(float(slope - grad[i, j])) < 1e-6
+
+    check(lambda x: (torch.linalg.eigvals(x).abs() ** 2).sum(), a)
+    check(lambda x: (torch.linalg.eig(x)[1].abs() ** 4).sum(), a)
+    with pytest.raises(RuntimeError, match="should not contain infs or NaNs"):
+        torch.linalg.eig(torch.tensor([[1.0, float("nan")], [0, 1]]))
+    with pytest.raises(RuntimeError, match="linalg.eig: A must be batches of square matrices"):
+        torch.linalg.eig(torch.zeros(2, 3))
+    with pytest.raises(RuntimeError, match="Unknown Complex ScalarType for Long"):
+        torch.linalg.eigvals(torch.zeros(2, 2, dtype=torch.int64))
+    turn = torch.tensor([[0.0, 1], [-1, 0]], requires_grad=True)
+    with pytest.raises(RuntimeError, match="up to multiplication by e"):
+        torch.linalg.eig(turn)[1].imag.sum().backward()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("driver", [None, "gels", "gelsy", "gelsd", "gelss"])
+def test_lstsq(driver: str | None, dtype: str) -> None:
+    for m, n in ((6, 3), (3, 6), (5, 5)):
+        a, b = matrix("random", m, n, dtype), matrix("random", m, 4, dtype)
+        x, residuals, rank, values = torch.linalg.lstsq(torch.from_numpy(a), torch.from_numpy(b), driver=driver)
+        expected = np.linalg.lstsq(wide(a), wide(b), rcond=None)
+        np.testing.assert_allclose(wide(x), expected[0], rtol=1e-3 if "float32 complex64".find(dtype) >= 0 else 1e-9)
+        has_rest = m > n and driver not in (None, "gelsy")
+        assert residuals.shape == ((4,) if has_rest else (0,))
+        assert rank.numel() == (0 if driver == "gels" else 1)
+        assert values.numel() == (min(m, n) if driver in ("gelsd", "gelss") else 0)
+    with pytest.raises(RuntimeError, match="parameter `driver` should be one of"):
+        torch.linalg.lstsq(torch.ones(2, 2), torch.ones(2, 1), driver="svd")
+    with pytest.raises(RuntimeError, match="input.size.-2. should match other.size.-2."):
+        torch.linalg.lstsq(torch.ones(2, 2), torch.ones(3, 1))

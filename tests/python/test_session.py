@@ -4,6 +4,7 @@ tests of ONNX, the archives of PyTorch's releases and programs of our own."""
 from __future__ import annotations
 
 import pathlib
+import threading
 import warnings
 
 import numpy as np
@@ -100,13 +101,82 @@ def test_results_stay_as_they_are(tmp_path: pathlib.Path) -> None:
 def test_plan_and_profile(tmp_path: pathlib.Path) -> None:
     session = ingot.open(save(tmp_path))
     args = ingot.rand(3, 8), ingot.rand(8)
-    assert "aten.sigmoid.default + aten.mul.Tensor + aten.add.Tensor" in session.plan(*args)
+    assert "aten.silu.default + aten.add.Tensor" in session.plan(*args)
+    written = ingot.open(tmp_path / "block.pt2", without=("layers",))
+    assert "aten.sigmoid.default + aten.mul.Tensor + aten.add.Tensor" in written.plan(*args)
     steps = session.profile(*args, runs=2)
     assert steps[0].target.startswith("aten.") and all(step.runs == 2 and step.seconds > 0 for step in steps)
-    apart = ingot.open(tmp_path / "block.pt2", without=("chains",))
+    apart = ingot.open(tmp_path / "block.pt2", without=("chains", "layers"))
     assert "+ aten" not in apart.plan(*args)
     with pytest.raises(ValueError, match="'speed'"):
         ingot.open(tmp_path / "block.pt2", without=("speed",))
+
+
+def test_threads_share_a_session(tmp_path: pathlib.Path) -> None:
+    session = ingot.open(save(tmp_path))
+    scale = np.random.rand(8).astype(np.float32)
+    inputs = [np.random.rand(n % 5 + 1, 8).astype(np.float32) for n in range(12)]
+    expected = [session(x, scale)[0].copy() for x in inputs]
+    found: dict[tuple[int, int], np.ndarray] = {}
+
+    def work(thread: int) -> None:
+        for turn in range(20):
+            for i, x in enumerate(inputs):
+                found[thread, i] = session(x, scale)[0].copy()
+            session.plan() if turn % 7 == thread else None
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 48 and all(np.array_equal(y, expected[i]) for (_, i), y in found.items())
+
+
+def test_operators_in_python_and_other_threads(tmp_path: pathlib.Path) -> None:
+    sessions: list[ingot._session.Session] = []
+    nested: list[str] = []
+
+    @ingot.library.custom_op("session_test::twice", mutates_args=())
+    def twice(x: ingot.Tensor) -> ingot.Tensor:
+        if x[0] > 5:
+            try:
+                sessions[0](x)
+            except RuntimeError as error:
+                nested.append(str(error))
+        return x * 2
+
+    @twice.register_fake
+    def _(x: ingot.Tensor) -> ingot.Tensor:
+        return ingot.empty_like(x)
+
+    class Model(ingot.nn.Module):
+        def forward(self, x: ingot.Tensor) -> ingot.Tensor:
+            return twice(x) + 1
+
+    ingot.export.save(ingot.export.export(Model(), (ingot.rand(3),)), tmp_path / "m.pt2")
+    sessions.append(ingot.open(tmp_path / "m.pt2"))
+    assert np.array_equal(sessions[0](np.float32([1, 2, 3])), np.float32([3, 5, 7]))
+    assert np.array_equal(sessions[0](np.float32([6, 2, 3])), np.float32([13, 5, 7]))
+    assert len(nested) == 1 and "by an operator of its own model" in nested[0]
+
+
+def test_what_arrays_are(tmp_path: pathlib.Path) -> None:
+    session = ingot.open(save(tmp_path))
+    x, scale = np.random.rand(6, 8).astype(np.float32), np.random.rand(8).astype(np.float32)
+    expected = session(x[::2], scale)[0].copy()
+    x.setflags(write=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        y = session(x[::2], scale)[0]
+    assert np.array_equal(y, expected) and y.flags.writeable and y.dtype == np.float32
+    y[:] = 0  # memory of its own
+    del session
+    assert not y.any()
+    with pytest.raises(TypeError, match="numpy.object_"):
+        ingot.open(tmp_path / "block.pt2")(np.array([None]), scale)
+    with pytest.raises(RuntimeError, match="invalid capsule"):
+        ingot.open(tmp_path / "block.pt2")("text", scale)
 
 
 def sizes(port: object) -> list[int]:

@@ -6,8 +6,7 @@
 #include "kernels/linalg/svd.h"
 #include "kernels/linalg/vector.h"
 #include "op/refuse.h"
-#include "ops/dense.h"
-#include "ops/tile.h"
+#include "ops/linalg/system.h"
 
 static ig_tensor *turned(ig_ctx *c, ig_tensor *t) {
   return ig_transpose_int(c, t, ig_const(-2), ig_const(-1));
@@ -491,12 +490,9 @@ static void pinv_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_val
   ig_scope_close(c, scope);
 }
 // gA = -(P K)^H + K P^H - A P K P^H + P^H P (gP^H - K A), K = gP^H P; and the mirror image of it.
-static void pinv_vjp(ig_ctx *c, const ig_vjp *v) {
-  if (!IG_WANTED(v, 0)) return;
-  ig_tensor *a = v->args[0].tensor;
-  ig_tensor *p = v->out;
+ig_tensor *ig_pinv_gradient(ig_ctx *c, ig_tensor *a, ig_tensor *p, ig_tensor *grad) {
   ig_tensor *ph = adjoint(c, p);
-  ig_tensor *gh = adjoint(c, v->grad);
+  ig_tensor *gh = adjoint(c, grad);
   ig_tensor *k = NULL;
   ig_tensor *g = NULL;
   if (ig_int_is(c, ig_sizes(a)[a->ndim - 2], IG_LE, ig_sizes(a)[a->ndim - 1])) {
@@ -519,7 +515,10 @@ static void pinv_vjp(ig_ctx *c, const ig_vjp *v) {
     rest = ig_matmul(c, ig_matmul(c, phk, p), a);
     g = ig_sub_tensor(c, g, rest);
   }
-  IG_GRAD(v, 0) = g;
+  return g;
+}
+static void pinv_vjp(ig_ctx *c, const ig_vjp *v) {
+  IG_GRAD(v, 0) = ig_pinv_gradient(c, v->args[0].tensor, v->out, v->grad);
 }
 static ig_tensor *pinv_with(ig_ctx *c, ig_tensor *x, const ig_value *given, bool hermitian) {
   ig_tensor *tol[2];

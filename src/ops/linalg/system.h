@@ -19,6 +19,8 @@ ig_tensor *ig_hermitian(ig_ctx *c, ig_tensor *x);
 // The matrices of t, as many as `out` has, by columns; turned: transposed. A copy that may be
 // written.
 ig_tensor *ig_read_batch(ig_ctx *c, ig_tensor *t, const ig_tensor *out, bool turned);
+// The gradient of a matrix from that of its pseudo-inverse p.
+ig_tensor *ig_pinv_gradient(ig_ctx *c, ig_tensor *a, ig_tensor *p, ig_tensor *grad);
 // Element i of an array of this dtype.
 ig_cd ig_number_at(const void *data, ig_dtype dtype, int64_t i);
 
