@@ -58,6 +58,23 @@ static PyObject *capture_apart(PyObject *module, PyObject *on) {
   if (g) g->apart = yes != 0;
   return PyBool_FromLong(before);
 }
+// capture_outside(fn, args, kwargs): a call that no capture sees, on real tensors.
+static PyObject *capture_outside(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *fn = NULL;
+  PyObject *positional = NULL;
+  PyObject *keywords = NULL;
+  if (!PyArg_ParseTuple(args, "OO!O!:capture_outside", &fn, &PyTuple_Type, &positional,
+                        &PyDict_Type, &keywords)) {
+    return NULL;
+  }
+  ig_ctx *c = py_ctx();
+  enum { OFF = IG_MODE_CAPTURE | IG_MODE_REWRITE | IG_MODE_SYM | IG_MODE_FAKE };
+  ig_mode_scope mode = ig_mode_push(c, &(ig_mode_change){OFF, {.capture = NULL}});
+  PyObject *out = PyObject_Call(fn, positional, keywords);
+  ig_mode_pop(c, &mode);
+  return out;
+}
 static PyObject *capture_is_open(PyObject *module, PyObject *unused) {
   (void)module;
   (void)unused;
@@ -396,6 +413,7 @@ PyMethodDef py_capture_functions[] = {
     {"capture_apart", capture_apart, METH_O, NULL},
     {"capture_begin", WITH_KEYWORDS(capture_begin), NULL},
     {"capture_abort", capture_abort, METH_NOARGS, NULL},
+    {"capture_outside", capture_outside, METH_VARARGS, NULL},
     {"capture_is_open", capture_is_open, METH_NOARGS, NULL},
     {"capture_input", capture_input, METH_VARARGS, NULL},
     {"capture_state", capture_state, METH_VARARGS, NULL},

@@ -2,6 +2,7 @@
 // Python's operators on tensors, and tensors as numbers. Each operator is exactly the call that
 // PyTorch makes for it: 1 - x is rsub, 2 / x is reciprocal and mul, x & y is __and__.
 #include "tensor/number.h"
+#include "ir/graph.h"
 #include "py.h"
 #include "trace_script.h"
 
@@ -166,6 +167,19 @@ static void mark_branch(void) {
   PyErr_Restore(type, value, trace);
 }
 
+// Whether the truth is asserted by a statement, which a strict capture records: then it holds. -1:
+// an error.
+static int is_asserted(PyObject *o) {
+  const ig_graph *g = py_ctx()->mode->capture;
+  if (!g || !g->strict) return 0;
+  PyObject *module = PyImport_ImportModule("ingot.export._assertions");
+  PyObject *answer = module ? PyObject_CallMethod(module, "asserted", "O", o) : NULL;
+  int yes = answer ? PyObject_IsTrue(answer) : -1;
+  Py_XDECREF(module);
+  Py_XDECREF(answer);
+  return yes;
+}
+
 static int nb_bool(PyObject *o) {
   if (!py_trace_constant(py_ctx(), "boolean")) return -1;
   int64_t n = numel(o);
@@ -174,6 +188,8 @@ static int nb_bool(PyObject *o) {
                  n == 0 ? "no values" : "more than one value");
     return -1;
   }
+  int asserted = is_asserted(o);
+  if (asserted != 0) return asserted;
   py_branching = true;
   PyObject *item = py_tensor_item(py_ctx(), py_tensor_of(o));
   py_branching = false;

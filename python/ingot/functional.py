@@ -368,7 +368,7 @@ _sym_sqrt, _sym_cos, _sym_cosh, _sym_sin, _sym_sinh, _sym_tan, _sym_tanh, _sym_a
 sym_sqrt = _sym_sqrt
 
 
-def _sym_extreme(name: str, a: Any, b: Any, otherwise: Any) -> Any:
+def _sym_extreme(name: str, a: Any, b: Any, asked: Any, otherwise: Any) -> Any:
     symbolic = [n for n in (a, b) if isinstance(n, _SYMBOLIC)]
     if symbolic:
         made = _C.sym_apply(name, a, b)
@@ -380,17 +380,22 @@ def _sym_extreme(name: str, a: Any, b: Any, otherwise: Any) -> Any:
         chosen = otherwise(a, b)
         return sym_float(chosen) if isinstance(made, _C.SymFloat) else chosen
     result = otherwise(a, b)
-    return float(result) if isinstance(a, float) or isinstance(b, float) else result
+    result = float(result) if isinstance(a, float) or isinstance(b, float) else result
+    if _C.capture_is_open() and _C.capture_is_strict():
+        from ingot.export._errors import refuse_plain_result
+
+        refuse_plain_result(asked, result)
+    return result
 
 
 def sym_max(a: Any, b: Any) -> Any:
     """max(a, b); which one it is stays open if an operand has no example value."""
-    return _sym_extreme("max", a, b, builtins.max)
+    return _sym_extreme("max", a, b, sym_max, builtins.max)
 
 
 def sym_min(a: Any, b: Any) -> Any:
     """min(a, b); which one it is stays open if an operand has no example value."""
-    return _sym_extreme("min", a, b, builtins.min)
+    return _sym_extreme("min", a, b, sym_min, builtins.min)
 
 
 def sym_sum(args: Any) -> Any:

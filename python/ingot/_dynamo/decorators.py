@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from ingot import _C
 from ingot._dynamo import exc
 from ingot._dynamo.where import allow
+from ingot.utils import _pytree as pytree
 
 __all__ = [
     "allow_in_graph", "assume_constant_result", "disallow_in_graph", "forbid_in_graph", "graph_break", "mark_dynamic",
@@ -58,8 +60,18 @@ def substitute_in_graph(original_fn: Callable, **unused: Any) -> Callable:
 
 
 def assume_constant_result(fn: Callable) -> Callable:
-    """fn runs on every call, so that its result is always right."""
-    return fn
+    """fn runs on every call, so that its result is always right. In a strict export it runs once, on the example
+    inputs, and its result is a constant of the program."""
+
+    @functools.wraps(fn)
+    def constant(*args: Any, **kwargs: Any) -> Any:
+        if not _C.capture_is_open() or not _C.capture_is_strict():
+            return fn(*args, **kwargs)
+        args, kwargs = pytree.tree_map_only(_C.Tensor, lambda t: getattr(t, "_example", t), (args, kwargs))
+        return _C.capture_outside(fn, args, kwargs)
+
+    constant._dynamo_marked_constant = True  # type: ignore[attr-defined]
+    return constant
 
 
 def _dims(index: Any) -> list[int]:

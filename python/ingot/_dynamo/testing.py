@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from ingot._dynamo.backends.registry import lookup_backend
 from ingot._dynamo.utils import same
 
-__all__ = ["CompileCounter", "CompileCounterWithBackend", "EagerAndRecordGraphs", "same"]
+__all__ = ["CompileCounter", "CompileCounterWithBackend", "EagerAndRecordGraphs", "normalize_gm", "same"]
 
 _CALLS = ("call_function", "call_method", "call_module")
 
@@ -55,3 +56,9 @@ class EagerAndRecordGraphs:
     def __call__(self, gm: Any, example_inputs: list[Any]) -> Callable:
         self.graphs.append(gm)
         return gm.forward
+
+
+def normalize_gm(gm_str: str) -> str:
+    """The code of a graph module without lines that are comments, and without blanks at the ends of lines."""
+    lines = [line.rstrip() for line in re.sub(r"(?m)^ *#.*\n?", "", gm_str).split("\n")]
+    return "\n".join(lines)

@@ -42,13 +42,19 @@ class TS2EPConverter:
         as_module(ts_model)  # refuses everything else at once
         forward = ts_model.forward if isinstance(ts_model, nn.Module) else ts_model
         self.ts_graph = forward.graph
+        module = ts_model if isinstance(ts_model, nn.Module) else None
+        self.name_to_param = dict(module.named_parameters()) if module is not None else {}
+        self.name_to_buffer = dict(module.named_buffers()) if module is not None else {}
 
     def convert(self) -> Any:
-        return _trace._export(as_module(self.ts_model), self.sample_args, self.sample_kwargs, strict=False)
+        return self._export(as_module(self.ts_model))
 
     def retrace_as_exported_program(self, gm: Any, name_to_constant: dict[str, Any] | None = None) -> Any:
         """The program of a module that was converted before."""
-        return _trace._export(gm, self.sample_args, self.sample_kwargs, strict=False)
+        return self._export(gm)
+
+    def _export(self, module: nn.Module) -> Any:
+        return _trace._export(module, self.sample_args, self.sample_kwargs, strict=False, pre_dispatch=True)
 
     def explain(self, print_output: bool = True) -> str:
         """Whether the program can be converted; if not, why."""

@@ -91,7 +91,7 @@ class _ExportPassBaseDeprecatedDoNotUse(PassBase):
         for name, known in root.items():
             if known is value:
                 return graph.create_node("get_attr", name)
-        stem = "submodule" if isinstance(value, fx.GraphModule) else "_tensor_constant"
+        stem = "submodule_" if isinstance(value, fx.GraphModule) else "_tensor_constant"
         name = next(n for n in (f"{stem}{i}" for i in range(len(root) + 1)) if n not in root)
         root[name] = value
         return graph.create_node("get_attr", name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Regions: with another grad mode, with autocast."""
+"""Regions: with another grad mode, with autocast, with checkpoints, with nothing of their own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from ingot._ops import HigherOrderOperator
 from ingot.amp import autocast
 from ingot.utils import _pytree as pytree
 
-__all__ = ["wrap_with_autocast", "wrap_with_set_grad_enabled"]
+__all__ = [
+    "tag_activation_checkpoint", "wrap", "wrap_activation_checkpoint", "wrap_with_autocast",
+    "wrap_with_set_grad_enabled",
+]  # fmt: skip
 
 
 def _call(enable_grad: bool, wrapped_func: Callable, *args: Any) -> Any:
@@ -34,3 +37,21 @@ def _call_autocast(
 
 wrap_with_autocast = HigherOrderOperator("wrap_with_autocast", _call_autocast)
 _C.hop_register("wrap_with_autocast", wrap_with_autocast)
+
+
+def _call_plain(func: Callable, *args: Any, **kwargs: Any) -> Any:
+    return func(*args, **kwargs)
+
+
+wrap = HigherOrderOperator("wrap", _call_plain)
+
+
+def _call_checkpoint(function: Callable, *args: Any, **kwargs: Any) -> Any:
+    from ingot.utils.checkpoint import checkpoint
+
+    kwargs.setdefault("use_reentrant", False)
+    return checkpoint(function, *args, **kwargs)
+
+
+wrap_activation_checkpoint = HigherOrderOperator("wrap_activation_checkpoint", _call_checkpoint)
+tag_activation_checkpoint = HigherOrderOperator("tag_activation_checkpoint", _call_checkpoint)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ingot import nn
+from ingot._C import Tensor
 from ingot.utils import _pytree as pytree
 
 
@@ -81,6 +82,13 @@ def _pieces(forward: Any, args: tuple, kwargs: dict[str, Any]) -> Iterator[Piece
     for key, value in kwargs.items():
         named = key in signature.parameters and signature.parameters[key].kind is not kinds.VAR_KEYWORD
         yield (key,) if named else (more, key), value, f"L['args'][1]['{key}']"
+
+
+def omits_tensor(mod: Any, args: tuple, kwargs: dict[str, Any]) -> bool:
+    """Whether a parameter whose default is a tensor is left out."""
+    signature = _signature(forward_of(mod))
+    given = signature.bind(*args, **kwargs).arguments
+    return any(isinstance(p.default, Tensor) and name not in given for name, p in signature.parameters.items())
 
 
 def argument_names(found: list[Piece]) -> list[str]:

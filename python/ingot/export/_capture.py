@@ -9,7 +9,7 @@ from typing import Any
 
 from ingot import _C, nn
 from ingot._dynamo import config, exc
-from ingot.export._binding import Input, argument_names, bind, pieces
+from ingot.export._binding import Input, argument_names, bind, omits_tensor, pieces
 from ingot.export._errors import carry_issues, strict_error
 from ingot.export._modules import ModuleCall, ModuleStack
 from ingot.export._state import State, refuse_assigned
@@ -117,6 +117,8 @@ class Run:
         self.in_spec = pytree.tree_structure((args, kwargs))
         self.pieces = pieces(mod, args, kwargs)
         self.arg_names = argument_names(self.pieces)
+        if options.strict and omits_tensor(mod, args, kwargs):
+            raise exc.Unsupported("Tracing through optional input is not supported yet")
         self.shape_constraints: list[dict[str, Any]] | None = None  # a strict capture's, for the graph's metadata
         self.calls: list[ModuleCall] = []
         self._set_shapes(shapes)
@@ -139,6 +141,9 @@ class Run:
         try:
             self.state.declare(self.options.strict, self.options.level == "training")
             self._fakes = _declare_inputs(self._inputs, self._entries, self.options.strict)
+            for i, fake in zip(self._inputs, self._fakes, strict=True):
+                if self.options.strict and isinstance(fake, _C.Tensor) and fake is not i.value:
+                    fake._example = i.value  # for assume_constant_result
         except BaseException:
             self.state.restore()
             raise

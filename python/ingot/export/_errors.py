@@ -7,7 +7,7 @@ import dis
 import os
 import traceback
 
-from ingot._C import ConstraintViolationError, GuardOnDataDependentSymNode
+from ingot._C import ConstraintViolationError, GuardOnDataDependentSymNode, trace_stack
 from ingot._dynamo.exc import TorchRuntimeError, Unsupported, UserError, UserErrorType
 from ingot._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 
@@ -106,6 +106,12 @@ def _failed_call(error: BaseException) -> str | None:
     else:
         shown = f"call_function <built-in method {name} of type object at {id(fn):#x}>"
     return f"Failed running {shown}(*{args}, **{kwargs}):\n{error}"
+
+
+def refuse_plain_result(fn: object, result: object) -> None:
+    """In a strict capture a function of torch does not answer with a plain number."""
+    text = f"torch.* op returned non-Tensor {type(result).__name__} call_function {fn}"
+    raise Unsupported(from_user_code(text, trace_stack()))
 
 
 def _unknown_result(error: BaseException) -> str | None:

@@ -54,6 +54,13 @@ def _items(result: Any) -> int:
     return sum(1 + _items(v) if isinstance(v, (tuple, list)) else 1 for v in result)
 
 
+def _holds_tensor(value: Any) -> bool:
+    """Whether it is a tensor or a list, tuple or dict with one in it."""
+    if isinstance(value, (list, tuple)):
+        return any(map(_holds_tensor, value))
+    return any(map(_holds_tensor, value.values())) if isinstance(value, dict) else isinstance(value, _C.Tensor)
+
+
 class ModuleStack:
     """While it is entered, calls of `modules`, a hierarchy under all its names, keep the engine's nn_module_stack up to
     date. Modules that are not in the hierarchy (made while the program runs) belong to their caller."""
@@ -184,7 +191,7 @@ class ModuleStack:
         (`self.count += 1`) is assigned again, and is the same object."""
         if value is module._buffers.get(name):
             return
-        if isinstance(value, _C.Tensor) and id(module) in self._names:
+        if id(module) in self._names and _holds_tensor(value):
             text = f"Mutating module attribute {name} during export."
             raise AssertionError(from_user_code(text, _C.trace_stack()))
 

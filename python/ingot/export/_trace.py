@@ -68,6 +68,8 @@ def program_of(run: Any) -> ExportedProgram:
     out = ExportedProgram(run.result, (run.in_spec, run.out_spec), (run.args, run.kwargs), run.arg_names)
     if run.shape_constraints is not None:
         out._graph_meta["input_shape_constraints"] = run.shape_constraints
+    if isinstance(run.mod, fx.GraphModule) and "custom" in run.mod.meta:
+        out._graph_meta["custom"] = run.mod.meta["custom"]  # what a user noted of a program that is captured again
     return out
 
 

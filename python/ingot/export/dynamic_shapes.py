@@ -65,7 +65,7 @@ class Dim:
     def _derive(cls, root: Dim, factor: int, term: int) -> Dim:
         if factor == 1 and term == 0:
             return root
-        self = cls.__new__(cls)
+        self = _DerivedDim.__new__(_DerivedDim)
         scaled = root.__name__ if factor == 1 else f"{factor}*{root.__name__}"
         self.__name__ = scaled if term == 0 else f"{scaled} {'+' if term > 0 else '-'} {abs(term)}"
         self._root, self._factor, self._term = root, factor, term
@@ -161,6 +161,14 @@ class Dim:
 
     def __deepcopy__(self, memo: dict) -> Dim:
         return self
+
+
+class _DerivedDim(Dim):
+    """A size that another one gives."""
+
+
+_Dim = Dim
+_DimHint = _Hint
 
 
 def dims(*names: str, min: int | None = None, max: int | None = None) -> tuple[Dim, ...]:

@@ -170,8 +170,9 @@ def keep_signatures(program: Any, calls: list[Any], kept: list[str | None]) -> N
     _C.pt2_set_calls(program, rows)
 
 
-def _register(module: nn.Module, path: str, value: Any, persistent: bool) -> None:
-    """Puts a weight at its path, with empty modules on the way."""
+def _register(module: nn.Module, path: str, value: Any, persistent: bool | None) -> None:
+    """Puts a weight at its path, with empty modules on the way. One that is neither persistent nor temporary (None) is
+    a constant: a plain attribute."""
     *prefix, name = path.split(".")
     for part in prefix:
         if not hasattr(module, part):
@@ -181,7 +182,10 @@ def _register(module: nn.Module, path: str, value: Any, persistent: bool) -> Non
         module.register_parameter(name, value)
     elif isinstance(value, Tensor):
         module._buffers.pop(name, None)
-        module.register_buffer(name, value, persistent=persistent)
+        if persistent is None:
+            setattr(module, name, value)
+        else:
+            module.register_buffer(name, value, persistent=persistent)
 
 
 def _input_spec(kind: str, name: str, target: str | None, persistent: bool, value: Any) -> InputSpec:
@@ -448,9 +452,9 @@ class ExportedProgram:
         state |= {name: self.constants[name] for name in signature.lifted_tensor_constants}
         state |= {n.target: n._attr() for n in graph._list("get_attr", None) if n.target not in state}
         module = ProgramModule({k: v for k, v in state.items() if not isinstance(v, fx.Graph)}, graph)
-        passing = set(signature.non_persistent_buffers)
+        passing, constants = set(signature.non_persistent_buffers), set(signature.lifted_tensor_constants)
         for name, value in state.items():
-            _register(module, name, value, name not in passing)
+            _register(module, name, value, None if name in constants else name not in passing)
         module.meta.update(self.graph_module.meta)
         module.__dict__["_program"] = self._program
         return module

@@ -9,6 +9,7 @@ from typing import Any
 
 from ingot import nn
 from ingot._C import Tensor
+from ingot.export._unlift import _assign_attr, _AttrKind  # noqa: F401 (PyTorch has these names here)
 from ingot.export.exported_program import ExportedProgram, ModuleCallSignature, input_paths
 from ingot.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from ingot.fx import GraphModule, Interpreter
@@ -93,6 +94,14 @@ def _set(root: nn.Module, path: str, value: Any, persistent: bool = True) -> Non
         root.register_buffer(name, value, persistent=persistent)
     else:
         setattr(root, name, value)
+
+
+def _get_submodule(mod: nn.Module, target: str) -> nn.Module | None:
+    """The module at a path; None: there is none."""
+    found: Any = mod
+    for part in target.split(".") if target else ():
+        found = found._modules.get(part) if isinstance(found, nn.Module) else None
+    return found
 
 
 def _leaves(args: list[Any]) -> list[tuple[str | None, Any]]:

@@ -258,7 +258,8 @@ static void nonzero_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
 
 static ig_int unbacked_size(ig_ctx *c, ig_int most) {
   ig_int n = ig_sym_unbacked(c);
-  ig_sym_constrain(c, n, 0, most.expr ? INT64_MAX : most.value, true);
+  int64_t hi = most.expr ? ig_vrange_narrow(ig_expr_range(c, most.expr)).hi : most.value;
+  ig_sym_constrain(c, n, 0, hi, true);
   return n;
 }
 

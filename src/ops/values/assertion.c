@@ -6,8 +6,8 @@
 // ---- assertions
 static void check_element(ig_ctx *c, const ig_tensor *t, const char *message) {
   if (ig_tensor_numel(t) != 1) {
-    ig_fail_text(c, IG_RUNTIME, "_assert_async: expected one element, found %lld",
-                 (long long)ig_tensor_numel(t));
+    ig_fail_text(c, IG_RUNTIME, "Boolean value of Tensor with %s is ambiguous",
+                 ig_tensor_numel(t) == 0 ? "no values" : "more than one value");
   } else if (ig_tensor_get(t, 0) == 0) {
     ig_fail_text(c, IG_RUNTIME, "%s", message);
   }

@@ -26,7 +26,8 @@ def _node_metadata_hook(node: fx.Node, stack_trace: str) -> None:
     kwargs = map_aggregate(node.kwargs, value)
     node.meta["val"] = node.target(*args, **kwargs)
     node.meta["stack_trace"] = stack_trace
-    node.meta["nn_module_stack"] = {_EMPTY_NN_MODULE_STACK_KEY: ("", "")}
+    stacks = [a.meta["nn_module_stack"] for a in node.all_input_nodes if a.meta.get("nn_module_stack")]
+    node.meta["nn_module_stack"] = stacks[0] if stacks else {_EMPTY_NN_MODULE_STACK_KEY: ("", "")}
     node.meta["torch_fn"] = (
         f"{node.target.__name__}_0",
         f"{node.target.__class__.__name__}.{node.target.__name__}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import ingot
+from ingot._export.error import InternalError
 from ingot._export.pass_base import _ExportPassBaseDeprecatedDoNotUse
 
 __all__ = ["ReplaceViewOpsWithViewCopyOpsPass"]
@@ -23,10 +24,9 @@ def get_view_copy_of_view_op(schema: Any) -> Any:
     if not (is_view_op(schema) and schema.name.startswith("aten::")):
         return None
     name = schema.name.partition("::")[2]
-    copy = _NO_COPY.get(name, f"{name}_copy")
-    packet = getattr(ingot.ops.aten, copy, None)
+    packet = getattr(ingot.ops.aten, f"{name}_copy", None)
     if packet is None:
-        raise RuntimeError(f"{schema.name} is missing a view_copy variant")
+        raise InternalError(f"{schema.name} is missing a view_copy variant")
     return getattr(packet, schema.overload_name or "default")
 
 

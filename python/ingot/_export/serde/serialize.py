@@ -12,8 +12,32 @@ from typing import Any
 
 from ingot import _C
 from ingot._export.serde import schema
-from ingot._export.serde.schema import SCHEMA_VERSION, TREESPEC_VERSION, Layout, ScalarType
+from ingot._export.serde.graph_module import (  # noqa: F401 (PyTorch has these names here)
+    GraphModuleDeserializer,
+    GraphModuleSerializer,
+    GraphState,
+    _get_schema_from_target,
+    _is_single_tensor_list_return,
+    _is_single_tensor_return,
+)
+from ingot._export.serde.schema import SCHEMA_VERSION, TREESPEC_VERSION
 from ingot._export.serde.union import _Union
+from ingot._export.serde.values import (  # noqa: F401
+    _SERIALIZE_TO_TORCH_DTYPE,
+    _SERIALIZE_TO_TORCH_LAYOUT,
+    _SERIALIZE_TO_TORCH_MEMORY_FORMAT,
+    _TORCH_TO_SERIALIZE_DTYPE,
+    _TORCH_TO_SERIALIZE_LAYOUT,
+    _TORCH_TO_SERIALIZE_MEMORY_FORMAT,
+    SerializeError,
+    _dataclass_to_dict,
+    _dict_to_dataclass,
+    deserialize_device,
+    serialize_range_constraints,
+    serialize_sym_bool,
+    serialize_sym_int,
+    serialize_tensor_meta,
+)
 from ingot.export._save import MAX_OPSET, custom_objects, loaded, pack_examples, ready
 from ingot.export.exported_program import ExportedProgram
 
@@ -21,10 +45,6 @@ __all__ = [
     "SCHEMA_VERSION", "TREESPEC_VERSION", "ExportedProgramDeserializer", "ExportedProgramSerializer", "SerializeError",
     "SerializedArtifact", "deserialize", "serialize",
 ]  # fmt: skip
-
-
-class SerializeError(RuntimeError):
-    """A program cannot be written or read."""
 
 
 @dataclasses.dataclass
@@ -244,69 +264,14 @@ def canonicalize(ep: Any) -> Any:
     )
 
 
-# ---- values ----
-
-_TORCH_TO_SERIALIZE_DTYPE = {
-    getattr(_C, name): getattr(ScalarType, number)
-    for name, number in (
-        ("uint8", "BYTE"), ("int8", "CHAR"), ("int16", "SHORT"), ("int32", "INT"), ("int64", "LONG"),
-        ("float16", "HALF"), ("float32", "FLOAT"), ("float64", "DOUBLE"), ("complex32", "COMPLEXHALF"),
-        ("complex64", "COMPLEXFLOAT"), ("complex128", "COMPLEXDOUBLE"), ("bool", "BOOL"), ("bfloat16", "BFLOAT16"),
-    )
-    if hasattr(_C, name)
-}  # fmt: skip
-_SERIALIZE_TO_TORCH_DTYPE = {number: dtype for dtype, number in _TORCH_TO_SERIALIZE_DTYPE.items()}
-
-
-def serialize_sym_int(s: Any) -> Any:
-    """A size: its number, or its expression and the number that it had."""
-    if isinstance(s, int):
-        return schema.SymInt.create(as_int=s)
-    if not isinstance(s, _C.SymInt):
-        raise SerializeError(f"SymInt should be either symbol or int, got `{s}` of type `{type(s)}`")
-    hint = schema.SymExprHint.create(as_int=s.node.hint) if s.node.has_hint() else None
-    return schema.SymInt.create(as_expr=schema.SymExpr(str(s), hint))
-
-
-def serialize_sym_bool(s: Any) -> Any:
-    if isinstance(s, bool):
-        return schema.SymBool.create(as_bool=s)
-    if not isinstance(s, _C.SymBool):
-        raise SerializeError(f"SymBool should be either symbol or bool, got `{s}` of type `{type(s)}`")
-    return schema.SymBool.create(as_expr=schema.SymExpr(expr_str=str(s)))
-
-
-def serialize_tensor_meta(t: Any) -> Any:
-    """Everything about a tensor but its elements."""
-    return schema.TensorMeta(
-        dtype=_TORCH_TO_SERIALIZE_DTYPE[t.dtype],
-        sizes=[serialize_sym_int(s) for s in t.shape],
-        requires_grad=t.requires_grad,
-        device=schema.Device(type=t.device.type, index=t.device.index),
-        strides=[serialize_sym_int(s) for s in t.stride()],
-        storage_offset=serialize_sym_int(0),
-        layout=Layout.Strided,
-    )
-
-
-def deserialize_device(d: Any) -> Any:
-    return _C.device(d.type) if d.index is None else _C.device(d.type, d.index)
-
-
 def serialize_torch_artifact(artifact: Any, pickle_protocol: int = 2) -> bytes:
     """Tensors and plain data as a file of torch.save."""
     return _pack(artifact) if artifact is not None else b""
 
 
 def deserialize_torch_artifact(serialized: bytes | dict[str, Any] | tuple) -> Any:
-    return _unpack(serialized) if isinstance(serialized, (bytes, dict)) else serialized  # type: ignore[arg-type]
+    from ingot import serialization
 
-
-def serialize_range_constraints(range_constraints: dict[Any, Any]) -> dict[str, Any]:
-    from ingot._export.passes.add_runtime_assertions_for_constraints_pass import _convert_range_to_int
-
-    found = {}
-    for symbol, values in range_constraints.items():
-        low, high = _convert_range_to_int(values)
-        found[str(symbol)] = schema.RangeConstraint(low, high)
-    return found
+    if not isinstance(serialized, bytes):
+        return serialized
+    return serialization.load(io.BytesIO(serialized)) if serialized else {}
