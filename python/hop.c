@@ -450,6 +450,15 @@ static PyObject *capture_is_strict(PyObject *module, PyObject *unused) {
   return PyBool_FromLong(c->mode->capture && c->mode->capture->strict);
 }
 
+// Is a program recorded for all of its sizes? Not by make_fx, which decides by the example and
+// keeps a guard.
+static PyObject *capture_is_export(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+  const ig_graph *g = py_ctx()->mode->capture;
+  return PyBool_FromLong(g && g->release != IG_RELEASE_2_5_FX);
+}
+
 // capture_name(tensor) -> (what the program calls it, is it an input of the user?), None: it has no
 // node
 static PyObject *capture_name(PyObject *module, PyObject *o) {
@@ -462,6 +471,7 @@ static PyObject *capture_name(PyObject *module, PyObject *o) {
 
 PyMethodDef py_hop_functions[] = {
     {"capture_is_strict", capture_is_strict, METH_NOARGS, NULL},
+    {"capture_is_export", capture_is_export, METH_NOARGS, NULL},
     {"capture_name", capture_name, METH_O, NULL},
     {"hop_cond", hop_cond, METH_VARARGS, NULL},
     {"hop_map", hop_map, METH_VARARGS, NULL},

@@ -372,8 +372,10 @@ def _sym_extreme(name: str, a: Any, b: Any, asked: Any, otherwise: Any) -> Any:
     symbolic = [n for n in (a, b) if isinstance(n, _SYMBOLIC)]
     if symbolic:
         made = _C.sym_apply(name, a, b)
-        # PyTorch 2.5 decides between numbers that it knows, and records a guard.
-        if not isinstance(made, _SYMBOLIC) or not all(n.node.has_hint() for n in symbolic):
+        # PyTorch 2.5 decides between numbers that it knows, and records a guard; exports, for which there is nobody to
+        # check it later, leave it open.
+        known = all(n.node.has_hint() for n in symbolic) and not _C.capture_is_export()
+        if not isinstance(made, _SYMBOLIC) or not known:
             return made
         if symbolic[0] is not a:
             a, b = b, a
