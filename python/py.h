@@ -460,7 +460,7 @@ bool py_ready(ig_ctx *c, const ig_tensor *t);   // the same for a tensor
 bool py_read(ig_ctx *c, const ig_tensor *t);    // the same, because its elements are read
 bool py_expose(ig_ctx *c, const ig_tensor *t);  // the same, and its memory is given away
 extern _Thread_local bool py_branching;         // the elements decide a branch
-bool py_settled_for_hook(PyObject *o);  // py_settled, and o has a history of its own
+bool py_settled_for_hook(PyObject *o);          // py_settled, and o has a history of its own
 extern _Thread_local bool py_break_allowed;     // a graph may end here also if one is wanted
 bool py_settle_all(ig_ctx *c);                  // Everything that this thread has recorded.
 bool py_settle_random(ig_ctx *c);               // The same if some of it draws random numbers.
