@@ -419,6 +419,15 @@ static bool take_sequences(PyObject *given, ig_onnx_options *options) {
   return true;
 }
 
+static void drop_lists(const ig_onnx_options *options) {
+  PyMem_Free((void *)options->weights);
+  PyMem_Free((void *)options->opsets);
+  PyMem_Free((void *)options->axes);
+  PyMem_Free((void *)options->sequences);
+  PyMem_Free((void *)options->input_names);
+  PyMem_Free((void *)options->output_names);
+}
+
 // write_onnx(path=None, *, opset, external, input_names, output_names, ...) -> bytes, or None when
 // there is a path; dry: only checks whether it can be written
 static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwargs) {
@@ -496,12 +505,7 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
       take_names(outputs, &keep[1], &options.output_names, &options.noutput_names)) {
     out = write_to(o, path, dry, &options);
   }
-  PyMem_Free((void *)options.weights);
-  PyMem_Free((void *)options.opsets);
-  PyMem_Free((void *)options.axes);
-  PyMem_Free((void *)options.sequences);
-  PyMem_Free((void *)options.input_names);
-  PyMem_Free((void *)options.output_names);
+  drop_lists(&options);
   Py_XDECREF(keep[0]);
   Py_XDECREF(keep[1]);
   return out;

@@ -140,7 +140,7 @@ static bool bind(binder *b, const char *name, PyObject *o) {
   if (!t) return false;
   at->tensor = ig_tensor_alias(b->c, py_tensor_of(t));
   Py_DECREF(t);
-  return py_ok(b->c);
+  return py_ok(b->c) && at->tensor;
 }
 
 static bool bind_by_position(binder *b, const py_session *x, PyObject *args) {
@@ -175,7 +175,7 @@ static bool bind_by_name(binder *b, PyObject *kwargs) {
 }
 
 static bool set_input(py_session *x, const bound *v) {
-  if (!v->tensor) return set_number(x, v->name, v->number);
+  if (v->number) return set_number(x, v->name, v->number);
   if (ig_session_set(x->s, v->name, v->tensor) == IG_OK) return true;
   (void)py_raise(x->c);
   return false;

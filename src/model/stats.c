@@ -74,11 +74,11 @@ static void mix_all(ig_stats *s, const double *x, int64_t n) {
   }
 }
 
-static void read_block(reader *r, char *at, int64_t stride, int64_t n) {
+static void read_block(reader *r, const char *at, int64_t stride, int64_t n) {
   double x[2 * BLOCK];
   int64_t one = 1;
   bool pairs = ig_dtype_is_complex(r->dtype);
-  ig_strided from = {at, r->dtype, &stride};
+  ig_strided from = {(void *)at, r->dtype, &stride};
   ig_strided to = {x, pairs ? IG_C128 : IG_F64, &one};
   ig_strided_copy(1, &n, to, from);
   if (!r->second) mix_all(r->s, x, pairs ? 2 * n : n);

@@ -120,7 +120,7 @@ static ig_value range_of(ig_ctx *c, ig_tensor *t, int64_t dim, ig_value start, i
 }
 
 ig_value ig_srows_item(ig_ctx *c, const ig_sobj_seq *s, ig_int index) {
-  ig_value v = ig_none();
+  ig_value v;
   if (is_stacked(s)) {
     // By a tensor: an index that only the running program knows is not compared with the length.
     ig_value at = ig_of_int(index);

@@ -17,7 +17,8 @@
 #include "fixture.h"
 
 static ig_tensor *reals(const double *v, int64_t n) {
-  ig_tensor *t = ig_tensor_empty(c, IG_F64, &n, 1);
+  const int64_t size = n;
+  ig_tensor *t = ig_tensor_empty(c, IG_F64, &size, 1);
   assert_non_null(t);
   for (int64_t i = 0; i < n; i++) ((double *)ig_tensor_data(t))[i] = v[i];
   return t;
@@ -60,7 +61,7 @@ static void extremes_do_not_overflow(void **state) {
   s = stats_of(reals((double[]){NAN, INFINITY}, 2));
   assert_true(s.min == 0 && s.max == 0 && s.mean == 0 && s.deviation == 0);
   assert_int_equal(in_bins(&s), 0);
-  s = stats_of(reals(NULL, 0));
+  s = stats_of(reals((double[]){0}, 0));
   assert_int_equal(s.count, 0);
   s = stats_of(reals((double[]){7, 7}, 2));
   assert_int_equal(s.bins[0], 2);
