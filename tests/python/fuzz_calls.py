@@ -282,6 +282,7 @@ def run(ready: tuple[Any, Maker, list[Any]], seed: int, count: int, log: bool = 
     last = LAST.open("w", encoding="utf-8", errors="replace") if log else None
     for _ in range(count):
         target = calls[int(chance() * len(calls))]
+        torch.limits.set_limits(max_memory=MEMORY, max_work=WORK)  # the call before may have used up its work
         call, args, kwargs = target.make()
         if last:
             words = [shown(torch, a) for a in args] + [f"{k}={shown(torch, v)}" for k, v in kwargs.items()]
