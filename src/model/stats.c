@@ -95,6 +95,23 @@ static void read_row(void *user, char *const *at, const int64_t *stride, int64_t
   }
 }
 
+// The elements of an expanded tensor, each once; *times: how often they are there.
+static ig_tensor *without_repetitions(ig_ctx *c, ig_tensor *t, int64_t *times) {
+  for (int d = 0; t && d < t->ndim; d++) {
+    int64_t size = ig_sizes(t)[d].value;
+    if (size < 2 || ig_strides(t)[d].value != 0) continue;
+    *times *= size;  // admitted: the number of elements of a tensor
+    t = ig_narrow(c, t, ig_const(d), ig_const(0), ig_const(1));
+  }
+  return t;
+}
+
+static void repeat(ig_stats *s, int64_t times) {
+  int64_t *counts[] = {&s->count, &s->zeros, &s->nans, &s->infinities};
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) *counts[i] *= times;
+  for (int i = 0; i < IG_STATS_BINS; i++) s->bins[i] *= times;
+}
+
 ig_status ig_tensor_stats(ig_ctx *c, ig_tensor *t, ig_stats *out) {
   *out = (ig_stats){.hash = 0};
   if (c->status != IG_OK) return c->status;
@@ -103,10 +120,14 @@ ig_status ig_tensor_stats(ig_ctx *c, ig_tensor *t, ig_stats *out) {
   ig_scope scope = ig_scope_open(c);
   if (t->quantizer) t = ig_dequantize_self(c, t);
   reader r = {.c = c, .s = out};
+  int64_t times = 1;
   if (t) {
     r.dtype = t->dtype;
     mix(out, (uint64_t)t->dtype);
     for (int d = 0; d < t->ndim; d++) mix(out, (uint64_t)ig_sizes(t)[d].value);
+    t = without_repetitions(c, t, &times);
+  }
+  if (t) {
     ig_walk w;
     ig_tensor *operands[] = {t};
     ig_walk_make(&w, t, operands, 1);
@@ -115,6 +136,7 @@ ig_status ig_tensor_stats(ig_ctx *c, ig_tensor *t, ig_stats *out) {
     out->deviation = finite ? sqrt(r.squares / (double)finite) : 0;
     r.second = true;
     ig_walk_run(&w, INT64_MAX, read_row, &r);
+    repeat(out, times);
   }
   ig_scope_close(c, scope);
   return c->status;

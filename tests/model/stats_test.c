@@ -83,6 +83,11 @@ static void views_and_dtypes(void **state) {
   assert_true(fabs(a.deviation - b.deviation) < 1e-9 && a.hash != b.hash);
   assert_true(stats_of(ig_clone(c, m)).hash == a.hash);
   assert_true(stats_of(t).hash != a.hash);
+  // Repeated elements are counted and not read again.
+  ig_int huge[] = {ig_const((int64_t)1 << 40), ig_const(2)};
+  b = stats_of(ig_expand(c, reals((double[]){0, 3}, 2), ig_of_ints(huge, 2)));
+  assert_true(b.count == (int64_t)1 << 41 && b.zeros == (int64_t)1 << 40 && b.mean == 1.5);
+  assert_true(b.deviation == 1.5 && in_bins(&b) == b.count);
   int64_t two = 2;
   ig_tensor *z = ig_tensor_empty(c, IG_C64, &two, 1);
   float *at = ig_tensor_data(z);

@@ -439,3 +439,9 @@ def test_zero_points_of_channels_fit_the_dtype(zero, side):
     zeros = ingot.tensor([0, zero])
     with pytest.raises(RuntimeError, match=f"quantize_tensor_per_channel_affine zero_point {zero} is {side} bound"):
         ingot.quantize_per_channel(ingot.ones(2), ingot.ones(2), zeros, 0, ingot.qint8)
+
+
+def test_checks_do_not_read_repeated_elements_again():
+    assert ingot.normal(ingot.zeros(0), ingot.ones(1).expand(2**40, 1)).shape == (2**40, 0)
+    with pytest.raises(RuntimeError, match="all elements of std >= 0.0"):
+        ingot.normal(ingot.zeros(0), (-ingot.ones(1)).expand(2**40, 1))

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "op/call.h"
 #include "op/formula.h"
 #include "op/random.h"
@@ -344,12 +345,18 @@ static void normal_pair_shape(ig_ctx *c, const ig_op *op, const ig_value *args, 
 }
 
 static bool check_deviation(ig_ctx *c, const ig_tensor *std) {
-  int64_t n = ig_tensor_numel(std);
   if (ig_dtype_is_complex(std->dtype)) {
     ig_fail_text(c, IG_RUNTIME, "normal expects standard deviation to be non-complex");
     return false;
   }
+  for (int d = 0; d < std->ndim; d++) {  // elements that are repeated are looked at once
+    bool repeated = ig_sizes(std)[d].value > 1 && ig_strides(std)[d].value == 0;
+    if (repeated) std = ig_narrow(c, (ig_tensor *)std, ig_const(d), ig_const(0), ig_const(1));
+    if (!std) return false;
+  }
+  int64_t n = ig_tensor_numel(std);
   for (int64_t i = 0; i < n; i++) {
+    if (i % 4096 == 0 && !ig_step(c)) return false;
     if (ig_tensor_get(std, i) >= 0) continue;
     ig_fail_text(c, IG_RUNTIME, "normal expects all elements of std >= 0.0");
     return false;
@@ -360,14 +367,15 @@ static bool check_deviation(ig_ctx *c, const ig_tensor *std) {
 static void normal_pair_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   ig_tensor *out = outs[0].tensor;
   ig_tensor *std = ig_value_tensor(&args[1]);
-  if (std && !check_deviation(c, std)) return;
-  normal(c, op, args, out, out, 0, std ? 1 : ig_value_f64(&args[1]));
   ig_mode_scope mode = ig_mode_push_grad(c, false);
   ig_scope scope = ig_scope_open(c);
   ig_tensor *t = out;
+  if (!std || check_deviation(c, std)) {
+    normal(c, op, args, out, out, 0, std ? 1 : ig_value_f64(&args[1]));
+  }
   if (std) t = ig_mul_tensor(c, t, std);
   t = ig_add_value(c, t, &args[0]);
-  if (t) ig_tensor_copy(out, t);
+  if (t && c->status == IG_OK) ig_tensor_copy(out, t);
   ig_scope_close(c, scope);
   ig_mode_pop(c, &mode);
 }
