@@ -117,6 +117,12 @@ int64_t ig_onnx_dim(ig_onnx *x, const ig_value *v, int ndim) {
   return d < 0 || ndim == 0 ? 0 : d;
 }
 
+ig_int ig_onnx_size_at(ig_onnx *x, const ig_tensor *t, int64_t axis) {
+  if (axis >= 0 && axis < t->ndim) return ig_sizes(t)[axis];
+  unexpected(x, "a dimension that exists");
+  return ig_const(1);
+}
+
 size_t ig_onnx_symint_list(ig_onnx *x, const ig_value *v, ig_int *out, size_t cap, size_t want) {
   size_t n = 0;
   if (v->kind == IG_KIND_LIST) {

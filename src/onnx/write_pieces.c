@@ -264,7 +264,7 @@ static void unfold(ig_onnx *x, const ig_onnx_call *call) {
     return;
   }
   int64_t axis = ig_onnx_dim(x, &call->args[1], n);
-  const char *count = ig_onnx_scalar_size(x, ig_sizes(call->val)[axis]);
+  const char *count = ig_onnx_scalar_size(x, ig_onnx_size_at(x, call->val, axis));
   const char *zero = ig_onnx_integer(x, IG_I64, 0);
   const char *one = ig_onnx_integer(x, IG_I64, 1);
   const char *at = ig_onnx_emit3(x, "Range", zero, count, one, NULL);

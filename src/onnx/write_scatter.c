@@ -259,13 +259,13 @@ static void slice_scatter(ig_onnx *x, const ig_onnx_call *call) {
   int64_t axis = ig_onnx_dim(x, &a[2], call->val->ndim);
   int64_t step = ig_onnx_int_of(x, &a[5]);
   if (!self || !src) return;
-  ig_int size = ig_sizes(self)[axis];
+  ig_int size = ig_onnx_size_at(x, self, axis);
   ig_int start = ig_onnx_is_none(&a[3]) ? ig_const(0) : ig_onnx_symint_of(x, &a[3]);
   if (!start.expr && start.value < 0) start = ig_int_add(x->c, start, size);
   if (!start.expr && start.value < 0) start = ig_const(0);
   const char *data = ig_onnx_operand(x, &a[0], IG_DTYPE_COUNT);
   const char *piece = ig_onnx_operand(x, &a[1], call->val->dtype);
-  ig_int span = ig_int_mul(x->c, ig_sizes(src)[axis], ig_const(step));
+  ig_int span = ig_int_mul(x->c, ig_onnx_size_at(x, src, axis), ig_const(step));
   if (step != 1) {  // at start, start + step, ...
     const char *from = ig_onnx_size(x, start);
     const char *to = ig_onnx_size(x, ig_int_add(x->c, start, span));
@@ -299,7 +299,7 @@ static void select_scatter(ig_onnx *x, const ig_onnx_call *call) {
   int64_t axis = ig_onnx_dim(x, &a[2], call->val->ndim);
   ig_int at = ig_onnx_symint_of(x, &a[3]);
   if (!self) return;
-  if (!at.expr && at.value < 0) at = ig_int_add(x->c, at, ig_sizes(self)[axis]);
+  if (!at.expr && at.value < 0) at = ig_int_add(x->c, at, ig_onnx_size_at(x, self, axis));
   const char *data = ig_onnx_operand(x, &a[0], IG_DTYPE_COUNT);
   const char *piece = ig_onnx_operand(x, &a[1], call->val->dtype);
   const char *zero = ig_onnx_vector(x, (int64_t[]){0}, 1);

@@ -302,7 +302,7 @@ static void narrow(ig_onnx *x, const ig_onnx_call *call) {
   ig_int length = ig_onnx_symint_of(x, &a[3]);
   const ig_tensor *self = ig_onnx_tensor_of(&a[0]);
   if (!start.expr && start.value < 0 && self) {
-    start = ig_int_add(x->c, ig_sizes(self)[axis], start);
+    start = ig_int_add(x->c, ig_onnx_size_at(x, self, axis), start);
   }
   const char *starts = ig_onnx_size(x, start);
   const char *ends = ig_onnx_size(x, ig_int_add(x->c, start, length));
@@ -366,12 +366,12 @@ static void split(ig_onnx *x, const ig_onnx_call *call) {
   int64_t *plain = ig_onnx_push(x, ig_mem_mul(n, sizeof *plain));
   bool known = true;
   for (size_t i = 0; sizes && plain && i < n; i++) {
-    ig_int size = ig_sizes(results->list.at[i].tensor)[axis];
+    ig_int size = ig_onnx_size_at(x, results->list.at[i].tensor, axis);
     known = known && !size.expr;
     plain[i] = size.value;
   }
   for (size_t i = 0; sizes && plain && !known && i < n; i++) {
-    sizes[i] = ig_onnx_size(x, ig_sizes(results->list.at[i].tensor)[axis]);
+    sizes[i] = ig_onnx_size(x, ig_onnx_size_at(x, results->list.at[i].tensor, axis));
   }
   if (!sizes || !plain) return;
   const char *lengths = known ? ig_onnx_vector(x, plain, n) : ig_onnx_concat(x, sizes, n, 0, NULL);

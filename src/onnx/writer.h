@@ -273,6 +273,8 @@ bool ig_onnx_same_sizes(const ig_tensor *a, const ig_tensor *b);  // false: one 
 int ig_onnx_ndim(const ig_value *v);                              // 0: not a tensor
 // A dimension that may count from the end.
 int64_t ig_onnx_dim(ig_onnx *x, const ig_value *v, int ndim);
+// The size of a dimension; one that does not exist is refused.
+ig_int ig_onnx_size_at(ig_onnx *x, const ig_tensor *t, int64_t axis);
 // A list of integers; a single integer, or a list of one, is repeated `want` times (0: unchanged).
 size_t ig_onnx_int_list(ig_onnx *x, const ig_value *v, int64_t *out, size_t cap, size_t want);
 // The same with symbols kept.

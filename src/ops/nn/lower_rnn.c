@@ -112,13 +112,32 @@ static weights weights_of(const ig_value *params, size_t cell, bool biases, bool
   return w;
 }
 
+// No network has more layers than parameters, and then the product fits.
+static bool check_params(ig_ctx *c, const ig_value *args, size_t per_cell) {
+  int64_t layers = ig_value_i64(c, &args[4]);
+  size_t n = args[2].list.n;
+  if (layers >= 0 && (uint64_t)layers <= n &&
+      (size_t)layers * (args[7].b ? 2 : 1) * per_cell == n) {
+    return true;
+  }
+  ig_fail_text(c, IG_RUNTIME, "rnn: found %zu parameters, which do not fit %lld layers", n,
+               (long long)layers);
+  return false;
+}
+
 // input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
 static void network(ig_ctx *c, const ig_value *args, cell_kind kind, ig_tensor *h, ig_tensor *cell,
                     ig_value *outs) {
   ig_tensor *x = args[0].tensor;
-  size_t layers = (size_t)ig_value_i64(c, &args[4]);
+  if (h->ndim != 3 || (cell && cell->ndim != 3)) {
+    ig_fail_text(c, IG_RUNTIME, "rnn: the state has %d dimensions, expected 3",
+                 h->ndim != 3 ? h->ndim : cell->ndim);
+    return;
+  }
   size_t ways = args[7].b ? 2 : 1;
   bool projected = cell && !ig_int_eq(c, ig_sizes(h)[2], ig_sizes(cell)[2]);
+  if (!check_params(c, args, (args[3].b ? 4U : 2U) + projected)) return;
+  size_t layers = (size_t)ig_value_i64(c, &args[4]);
   ig_value hidden = ig_none();
   ig_value cells = ig_none();
   ig_unbind_int(c, h, &hidden);
@@ -149,6 +168,10 @@ static void network(ig_ctx *c, const ig_value *args, cell_kind kind, ig_tensor *
 }
 
 void ig_lower_lstm(ig_ctx *c, const ig_value *args, ig_value *outs) {
+  if (args[1].list.n != 2) {
+    ig_fail_text(c, IG_RUNTIME, "lstm expects two hidden states");
+    return;
+  }
   network(c, args, LSTM, args[1].list.at[0].tensor, args[1].list.at[1].tensor, outs);
 }
 void ig_lower_gru(ig_ctx *c, const ig_value *args, ig_value *outs) {
