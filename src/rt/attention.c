@@ -54,13 +54,10 @@ static bool joins_heads(const attention *a, const ig_tensor *t, const ig_tensor 
 }
 
 // The step with this role whose result, [batch, heads, ...], t shows; NULL: there is none.
-static const ig_rt_step *scaled_by(attention *a, const ig_tensor *t, ig_role role) {
-  const ig_rt_buffer *x = ig_rt_find(a->form.b, t);
-  if (!x || x->first == IG_RT_NEVER || x->place != IG_PLACE_SLAB) return NULL;
-  const ig_rt_step *s = &a->form.b->steps.at[x->first];
-  if (!s->op || ig_role_of(s->op)->role != role) return NULL;
-  ig_tensor *y = s->outs[0].tensor;
-  return joins_heads(a, t, y) && ig_form_made_by(&a->form, y, role) ? s : NULL;
+static const ig_rt_step *made_by_heads(attention *a, const ig_tensor *t, ig_role role) {
+  const ig_rt_step *s = ig_form_producer(a->form.b, t);
+  if (!s || !joins_heads(a, t, s->outs[0].tensor)) return NULL;
+  return ig_form_made_by(&a->form, s->outs[0].tensor, role);
 }
 
 // An operand of the first product; a number that it was multiplied with becomes part of the scale.
@@ -68,7 +65,7 @@ static ig_tensor *operand(attention *a, ig_tensor *t, bool across) {
   static const ig_role roles[] = {IG_ROLE_TIMES, IG_ROLE_OVER};
   for (int i = 0; i < 2; i++) {
     double number = 0;
-    const ig_rt_step *s = scaled_by(a, t, roles[i]);
+    const ig_rt_step *s = made_by_heads(a, t, roles[i]);
     ig_tensor *x = s ? ig_form_unscaled(&a->form, s->outs[0].tensor, &number) : NULL;
     if (!x) continue;
     a->scale *= number;

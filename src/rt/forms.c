@@ -11,7 +11,7 @@
 
 // ---- what steps are
 
-static ig_rt_step *producer(const ig_binding *b, const ig_tensor *t) {
+ig_rt_step *ig_form_producer(const ig_binding *b, const ig_tensor *t) {
   const ig_rt_buffer *x = ig_rt_find(b, t);
   if (!x || x->place == IG_PLACE_INPUT || x->first == IG_RT_NEVER) return NULL;
   ig_rt_step *s = &b->steps.at[x->first];
@@ -25,13 +25,13 @@ static ig_rt_step *look_at(ig_rt_form *f, ig_rt_step *s) {
 }
 
 ig_rt_step *ig_form_made_by(ig_rt_form *f, const ig_tensor *t, ig_role role) {
-  ig_rt_step *s = producer(f->b, t);
+  ig_rt_step *s = ig_form_producer(f->b, t);
   if (!s || ig_role_of(s->op)->role != role) return NULL;
   return ig_rt_same_layout(s->outs[0].tensor, t) ? look_at(f, s) : NULL;
 }
 
 ig_rt_step *ig_form_made_flat(ig_rt_form *f, const ig_tensor *t, ig_role role) {
-  ig_rt_step *s = producer(f->b, t);
+  ig_rt_step *s = ig_form_producer(f->b, t);
   if (!s || ig_role_of(s->op)->role != role) return NULL;
   const ig_tensor *y = s->outs[0].tensor;
   bool same = y->dtype == t->dtype && y->offset.value == t->offset.value && ig_tensor_is_dense(y) &&
@@ -220,18 +220,16 @@ static ig_tensor *find_silu(ig_rt_form *f, const ig_rt_step *s) {
   return NULL;
 }
 
-bool ig_form_set_call(ig_binding *b, ig_rt_step *s, unsigned id, const ig_value *args,
-                      const ig_value *outs) {
+// The step becomes a call of a unary operator on the arguments given. False after an error.
+static bool set_call(ig_binding *b, ig_rt_step *s, unsigned id, const ig_value *args) {
   ig_ctx *c = b->plan->c;
   const ig_lib *lib = ig_lib_get(c);
   if (!lib) return false;
   const ig_op *op = &lib->ops[id];
   ig_value *given = ig_arena_array(&b->memory, op->schema.nargs + 1, sizeof *given);
-  ig_value *results = ig_arena_array(&b->memory, op->schema.nrets + 1, sizeof *results);
-  if (!given || !results) return ig_no_memory(c);
+  if (!given) return ig_no_memory(c);
   for (size_t i = 0; i < op->schema.nargs; i++) given[i] = args[i];
-  for (size_t i = 0; i < op->schema.nrets; i++) results[i] = outs[i];
-  *s = (ig_rt_step){.op = op, .node = s->node, .args = given, .outs = results, .inexact = true};
+  *s = (ig_rt_step){.op = op, .node = s->node, .args = given, .outs = s->outs, .inexact = true};
   return true;
 }
 
@@ -246,7 +244,7 @@ static bool find_activation(ig_binding *b, ig_rt_step *s) {
   if (!x || !ig_form_is_undisturbed(&f, s)) return true;
   ig_value how = {.kind = IG_KIND_STR, .str = tanh ? "tanh" : "none"};
   ig_value args[] = {ig_of_tensor(x), how};
-  return ig_form_set_call(b, s, id, args, s->outs);
+  return set_call(b, s, id, args);
 }
 
 bool ig_rt_find_forms(ig_binding *b) {

@@ -13,6 +13,8 @@ typedef struct ig_rt_form {
   size_t first;
 } ig_rt_form;
 
+// The step that computes the memory that t shows; NULL: it is an input, a constant, or no call.
+ig_rt_step *ig_form_producer(const ig_binding *b, const ig_tensor *t);
 // The step that computed t, if it has this role and t is its result as a whole; NULL otherwise.
 ig_rt_step *ig_form_made_by(ig_rt_form *f, const ig_tensor *t, ig_role role);
 // The same, where t may have other dimensions than the result, but shows its elements in order.
@@ -23,10 +25,6 @@ bool ig_form_is_number(const ig_binding *b, const ig_value *v, double *out);
 ig_tensor *ig_form_unscaled(ig_rt_form *f, const ig_tensor *t, double *number);
 // May what the form reads be read at step `s` instead?
 bool ig_form_is_undisturbed(const ig_rt_form *f, const ig_rt_step *s);
-// The step becomes a call of another operator; nargs arguments. False after an error.
-bool ig_form_set_call(ig_binding *b, ig_rt_step *s, unsigned id, const ig_value *args,
-                      const ig_value *outs);
-
 // Attention that ends with step i, a product of matrices. False after an error.
 bool ig_form_find_attention(ig_binding *b, const ig_rt_use *uses, size_t i);
 
