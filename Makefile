@@ -90,10 +90,11 @@ fuzz-coverage: prepare
 # The same without libFuzzer, and the same inputs every time: under the sanitizers from C, in the release build from Python.
 fuzz-random: build
 	@tools/configure $(ASAN) $(OPTIONS) $(SANITIZE)
-	@ninja -C $(ASAN) tests/ops_fuzz tests/files_fuzz tests/nodes_fuzz
+	@ninja -C $(ASAN) tests/ops_fuzz tests/files_fuzz tests/nets_fuzz tests/nodes_fuzz
 	@mkdir -p $(ASAN)/found
 	$(ASAN)/tests/ops_fuzz --random 0 $(FUZZ_INPUTS) $(ASAN)/found
 	$(ASAN)/tests/files_fuzz --random 0 $(FUZZ_INPUTS) $(ASAN)/found
+	$(ASAN)/tests/nets_fuzz --random 0 $(FUZZ_INPUTS) $(ASAN)/found
 	$(ASAN)/tests/nodes_fuzz --random 0 $(FUZZ_INPUTS) $(ASAN)/found
 	$(VENV)/bin/python tests/python/fuzz_calls.py --hunt $(FUZZ_CALLS)
 

@@ -8,38 +8,12 @@
 
 #include "archive.h"
 #include "fuzz.h"
-#include "ingot/file.h"
-#include "ingot/onnx.h"
 #include "ingot/pass.h"
 #include "mutate.h"
 #include "pt2/archive.h"
 #include "use.h"
 
 enum { MAX_MEMORY = 32 << 20 };
-
-static void mutate_and_use(ig_ctx *c, draw *d, const ig_program *p) {
-  unsigned form = (unsigned)draw_below(d, 5);
-  ig_sink base = ig_sink_memory(c->alloc);
-  ig_sink changed = ig_sink_memory(c->alloc);
-  ig_str text = ig_str_make(c->alloc);
-  if (form < 3) {
-    ig_save_options options = {.size = sizeof options, .layout = (ig_pt2_layout)form};
-    bool ok = ig_program_write(c, p, &options, &base) == IG_OK &&
-              fuzz_mutate_archive(c, d, (ig_bytes){base.at, base.n}, &changed);
-    if (!ok) fuzz_show("no archive: %s\n", ig_ctx_error(c));
-    ig_ctx_clear(c);
-    if (ok) fuzz_use(c, d, (ig_bytes){changed.at, changed.n});
-  } else {
-    bool ok = ig_program_write_onnx(c, p, NULL, &base) == IG_OK &&
-              fuzz_mutate_proto(c, d, (ig_bytes){base.at, base.n}, &text);
-    if (!ok) fuzz_show("no ONNX: %s\n", ig_ctx_error(c));
-    ig_ctx_clear(c);
-    if (ok) fuzz_use(c, d, (ig_bytes){(const uint8_t *)text.at, text.n});
-  }
-  ig_str_free(&text);
-  ig_sink_drop(&base);
-  ig_sink_drop(&changed);
-}
 
 static void mutate_and_use_archive(ig_ctx *c, draw *d, fuzz_program *p, bool traced) {
   ig_sink base = ig_sink_memory(c->alloc);
@@ -70,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   ig_program *ep = !script && !traced && p.nsteps ? fuzz_program_export(&p, how & 16, false) : NULL;
   ig_program *functional = NULL;
   if (ep && ig_program_functionalize(c, ep, &functional) == IG_OK)
-    mutate_and_use(c, &d, functional);
+    fuzz_use_mutated(c, &d, functional);
   ig_program_free(functional);
   ig_program_free(ep);
   ig_scope_close(c, scope);

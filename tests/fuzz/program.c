@@ -161,37 +161,45 @@ static bool is_random(const ig_op *op) {
   return op->def->random || record->def->random || (waive && strstr(waive, "values:"));
 }
 
-// One call, eagerly; a failed call leaves no step.
-static void add_step(program *p) {
-  step *s = &p->steps[p->nsteps];
-  ig_value outs[IG_MAX_RETURNS];
-  const ig_op *op = fuzz_pick(p->c, &p->d);
-  if (!op || !fuzz_make_call(p->c, &p->d, op, &p->pool, &s->call)) return;
-  show_call(&s->call);
+bool fuzz_program_call(program *p, const fuzz_call *call, ig_value *outs) {
+  const ig_op *op = call->op;
+  if (p->nsteps == FUZZ_CALLS) return false;
+  show_call(call);
   size_t known = p->pool.n;
   size_t ninputs = p->ninputs;
   for (size_t i = 0; i < op->schema.nargs; i++) {
-    if (!meet(p, &s->call.args[i])) return;
+    if (!meet(p, &call->args[i])) return false;
   }
-  invoke(p->c, &s->call, outs);
+  invoke(p->c, call, outs);
   if (ig_ctx_status(p->c) != IG_OK) {
     fuzz_show("  %s\n", ig_ctx_error(p->c));
-    if (writes(&s->call)) p->torn = true;
+    if (writes(call)) p->torn = true;
     p->pool.n = known;
     p->ninputs = ninputs;
     ig_ctx_clear(p->c);
-    return;
+    return false;
   }
-  if (is_random(op) || writes_overlapping(&s->call)) p->comparable = false;
-  p->wrote |= writes(&s->call);
+  if (is_random(op) || writes_overlapping(call)) p->comparable = false;
+  p->wrote |= writes(call);
   const ig_tensor *made = op->def->converts ? ig_value_tensor(&outs[0]) : NULL;
-  const ig_tensor *given = made ? ig_value_tensor(&s->call.args[0]) : NULL;
+  const ig_tensor *given = made ? ig_value_tensor(&call->args[0]) : NULL;
   p->unconverted |= given && given->storage == made->storage;
+  step *s = &p->steps[p->nsteps];
+  s->call = *call;
   s->first = p->pool.n;
   collect(&p->pool, outs, op->schema.nrets);
   s->count = p->pool.n - s->first;
   for (size_t i = 0; i < op->schema.nrets; i++) read_result(p->c, &outs[i]);
   p->nsteps++;
+  return true;
+}
+
+static void add_step(program *p) {
+  fuzz_call call;
+  ig_value outs[IG_MAX_RETURNS];
+  const ig_op *op = fuzz_pick(p->c, &p->d);
+  if (op && fuzz_make_call(p->c, &p->d, op, &p->pool, &call))
+    (void)fuzz_program_call(p, &call, outs);
 }
 
 // ---- the same program again, on other tensors
@@ -264,13 +272,17 @@ static bool keeps_inputs(const program *p) {
   return true;
 }
 
-void fuzz_program_make(ig_ctx *c, draw d, size_t calls, bool grads, fuzz_program *p) {
+void fuzz_program_begin(ig_ctx *c, draw d, bool grads, fuzz_program *p) {
   p->c = c;
   p->d = d;
   p->grads = grads;
   p->pool.n = p->nsteps = p->ninputs = p->noutputs = 0;
   p->comparable = true;
-  p->torn = p->wrote = p->unconverted = p->quantized = false;
+  p->torn = p->wrote = p->unconverted = p->quantized = p->fixed = false;
+}
+
+void fuzz_program_make(ig_ctx *c, draw d, size_t calls, bool grads, fuzz_program *p) {
+  fuzz_program_begin(c, d, grads, p);
   do {
     add_step(p);
     ig_ctx_clear(c);
@@ -290,7 +302,10 @@ void fuzz_program_make(ig_ctx *c, draw d, size_t calls, bool grads, fuzz_program
 static void trace(ig_ctx *c, ig_tensor *const *inputs, ig_tensor **outputs, void *user) {
   const program *p = user;
   fuzz_pool pool;
-  if (!fuzz_program_replay(c, p, inputs, &pool)) {
+  ig_tensor *all[FUZZ_INPUTS];
+  size_t given = fuzz_program_free_inputs(p);
+  for (size_t i = 0; i < p->ninputs; i++) all[i] = i < given ? inputs[i] : p->originals[i];
+  if (!fuzz_program_replay(c, p, all, &pool)) {
     if (ig_ctx_status(c) == IG_OK)
       (void)ig_fail(c, IG_INVALID, "%s", "the program is not the same");
     return;
@@ -302,7 +317,8 @@ ig_program *fuzz_program_export(fuzz_program *p, bool dynamic, bool draft) {
   static ig_dim dims[FUZZ_INPUTS][IG_MAX_DIM];
   ig_export_input inputs[FUZZ_INPUTS];
   char texts[FUZZ_INPUTS][8];
-  for (size_t i = 0; i < p->ninputs; i++) {
+  size_t ninputs = fuzz_program_free_inputs(p);
+  for (size_t i = 0; i < ninputs; i++) {
     ig_tensor *t = p->originals[i];
     if (ig_is_fake(t) || t->device.type != IG_DEVICE_CPU) return NULL;
     (void)snprintf(texts[i], sizeof texts[i], "x%u", (unsigned)i % 1000);
@@ -317,7 +333,7 @@ ig_program *fuzz_program_export(fuzz_program *p, bool dynamic, bool draft) {
   ig_export_args args = {.fn = trace,
                          .user = p,
                          .inputs = inputs,
-                         .ninputs = p->ninputs,
+                         .ninputs = ninputs,
                          .noutputs = p->noutputs,
                          .draft = draft};
   ig_program *ep = NULL;

@@ -7,7 +7,7 @@
 #include "ingot/program.h"
 #include "values.h"
 
-enum { FUZZ_CALLS = 10, FUZZ_INPUTS = 40 };
+enum { FUZZ_CALLS = 48, FUZZ_INPUTS = 80 };
 
 typedef struct fuzz_step {
   fuzz_call call;
@@ -25,18 +25,30 @@ typedef struct fuzz_program {
   size_t inputs[FUZZ_INPUTS];  // members of the pool that are not results of calls
   ig_tensor *originals[FUZZ_INPUTS];
   size_t ninputs;
-  size_t outputs[FUZZ_POOL];  // those that are results of calls
+  size_t outputs[FUZZ_POOL];  // results of calls that the program returns
   size_t noutputs;
   bool torn;         // a failed call may have written something
   bool wrote;        // a call wrote something
   bool unconverted;  // a conversion changed nothing and returned its operand
   bool quantized;    // a tensor is, which programs express by integers
   bool comparable;   // results are a function of the inputs, and it can be captured
+  bool fixed;        // captured, all inputs but the first are constants
 } fuzz_program;
 
 // Makes calls while there are bytes, at most `calls`, and runs them. The innermost scope owns the
 // tensors.
 void fuzz_program_make(ig_ctx *c, draw d, size_t calls, bool grads, fuzz_program *p);
+
+// An empty program.
+void fuzz_program_begin(ig_ctx *c, draw d, bool grads, fuzz_program *p);
+
+// Makes one call, and a step of it. False: it is refused, or there is no room for its values.
+bool fuzz_program_call(fuzz_program *p, const fuzz_call *call, ig_value *outs);
+
+// The inputs of what is captured.
+static inline size_t fuzz_program_free_inputs(const fuzz_program *p) {
+  return p->fixed && p->ninputs ? 1 : p->ninputs;
+}
 
 // Makes the calls again: `to` gets the inputs given here and what the calls give. False: a call is
 // refused, the context says why.

@@ -6,6 +6,7 @@
 #include "ingot/model.h"
 #include "ingot/onnx.h"
 #include "ingot/pass.h"
+#include "mutate.h"
 #include "op/call.h"
 #include "pt2/archive.h"
 #include "tensor/number.h"
@@ -157,4 +158,28 @@ void fuzz_use(ig_ctx *c, draw *d, ig_bytes bytes) {
   ig_model_free(m);
   ig_ctx_clear(c);
   ig_scope_close(c, s);
+}
+
+void fuzz_use_mutated(ig_ctx *c, draw *d, const ig_program *p) {
+  unsigned form = (unsigned)draw_below(d, 5);
+  ig_sink base = ig_sink_memory(c->alloc);
+  ig_sink changed = ig_sink_memory(c->alloc);
+  ig_str text = ig_str_make(c->alloc);
+  if (form < 3) {
+    ig_save_options options = {.size = sizeof options, .layout = (ig_pt2_layout)form};
+    bool ok = ig_program_write(c, p, &options, &base) == IG_OK &&
+              fuzz_mutate_archive(c, d, (ig_bytes){base.at, base.n}, &changed);
+    if (!ok) fuzz_show("no archive: %s\n", ig_ctx_error(c));
+    ig_ctx_clear(c);
+    if (ok) fuzz_use(c, d, (ig_bytes){changed.at, changed.n});
+  } else {
+    bool ok = ig_program_write_onnx(c, p, NULL, &base) == IG_OK &&
+              fuzz_mutate_proto(c, d, (ig_bytes){base.at, base.n}, &text);
+    if (!ok) fuzz_show("no ONNX: %s\n", ig_ctx_error(c));
+    ig_ctx_clear(c);
+    if (ok) fuzz_use(c, d, (ig_bytes){(const uint8_t *)text.at, text.n});
+  }
+  ig_str_free(&text);
+  ig_sink_drop(&base);
+  ig_sink_drop(&changed);
 }
