@@ -413,6 +413,7 @@ static const struct {
              {softmax, 2},      {net_quantized, 8}, {quantize, 2},    {convert, 2}};
 
 static ig_tensor *add_layer(net *n) {
+  if (n->x->quantizer && draw_chance(n->d, 90)) return net_quantized(n);
   unsigned sum = 0;
   for (size_t i = 0; i < COUNT(kinds); i++) sum += kinds[i].weight;
   size_t at = draw_below(n->d, sum);

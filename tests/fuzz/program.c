@@ -37,13 +37,16 @@ ig_tensor *fuzz_copied(ig_ctx *c, ig_tensor *t) {
   return ig_tensor_make(c, &m, false);
 }
 
+// Programs have integers in its place.
+static void note_quantized(program *p) {
+  p->quantized = true;
+  p->comparable = false;
+}
+
 // Counts a tensor among the inputs unless it is known.
 static bool meet_tensor(program *p, ig_tensor *t) {
   if (find(&p->pool, t) >= 0) return true;
-  if (t->quantizer) {
-    p->quantized = true;
-    p->comparable = false;
-  }
+  if (t->quantizer) note_quantized(p);
   if (p->pool.n == FUZZ_POOL || p->ninputs == FUZZ_INPUTS) return false;
   ig_tensor *copy = fuzz_copied(p->c, t);
   if (!copy) return false;
@@ -180,6 +183,7 @@ bool fuzz_program_call(program *p, const fuzz_call *call, ig_value *outs) {
     return false;
   }
   if (is_random(op) || writes_overlapping(call)) p->comparable = false;
+  if (op->def->quantized == IG_QUANT_OWN) note_quantized(p);  // programs compute it in floats
   p->wrote |= writes(call);
   const ig_tensor *made = op->def->converts ? ig_value_tensor(&outs[0]) : NULL;
   const ig_tensor *given = made ? ig_value_tensor(&call->args[0]) : NULL;
@@ -190,6 +194,10 @@ bool fuzz_program_call(program *p, const fuzz_call *call, ig_value *outs) {
   collect(&p->pool, outs, op->schema.nrets);
   s->count = p->pool.n - s->first;
   for (size_t i = 0; i < op->schema.nrets; i++) read_result(p->c, &outs[i]);
+  for (size_t i = s->first; i < p->pool.n; i++) {
+    const ig_tensor *t = ig_value_tensor(&p->pool.at[i]);
+    if (t && t->quantizer) note_quantized(p);
+  }
   p->nsteps++;
   return true;
 }
