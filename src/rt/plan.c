@@ -307,6 +307,9 @@ static ig_binding *find_binding(ig_plan *p, const ig_value *inputs) {
 static bool grow(ig_ctx *c, void **block, size_t *size, size_t need) {
   need = ig_mem_add(need, ALIGN);
   if (*block && need <= *size) return true;
+  // Sizes that grow step by step (a longer text in every run) shall not take memory in every step.
+  size_t more = ig_mem_add(*size, *size / 4);
+  if (need < more) need = more;
   ig_block_free(c->alloc, *block, *size);
   *block = NULL;
   *size = 0;
