@@ -284,7 +284,8 @@ static void add_step(tracer *t, const ig_op *op, const ig_value *args, const ig_
     if (m.ok) ig_rt_each(&s.outs[i], add_result, &m);
   }
   ig_prep probe;
-  if (m.ok && is_doubtful(op)) m.ok = ig_rt_prepare_step(b, &s, &probe);
+  // Symbolic sizes tell nothing; the first frame will.
+  if (m.ok && !b->symbols && is_doubtful(op)) m.ok = ig_rt_prepare_step(b, &s, &probe);
   if (m.ok && ig_vec_push(c->alloc, &b->steps, s)) return;
   if (c->status == IG_OK) give_up(c);
 }

@@ -470,6 +470,36 @@ def test_random_rows_of_all_sizes(tmp_path: pathlib.Path, seed: int) -> None:
     assert_sizes_agree(tmp_path / "net.pt2", inputs)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_onnx_models_of_all_sizes(tmp_path: pathlib.Path, seed: int) -> None:
+    """Sizes that a model computes with, in tensors, are known without their elements."""
+    net = RandomRows(seed).eval()
+    random = np.random.default_rng(seed)
+    shapes = [(3, 10), (2, 12), (5, 9), (2, 40), (3, 10)]
+    inputs = [ingot.from_numpy(random.normal(size=(*shape, net.WIDTH))).float() for shape in shapes]
+    axes = {"x": {0: "batch", 1: "rows"}}
+    ingot.onnx.export(net, (inputs[0],), tmp_path / "net.onnx", input_names=["x"], dynamic_axes=axes, dynamo=False)
+    assert_sizes_agree(tmp_path / "net.onnx", inputs)
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_recurrent_layers_of_all_sizes(tmp_path: pathlib.Path, kind: type[nn.Module], bidirectional: bool) -> None:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = kind(8, 12, 2, batch_first=True, bidirectional=bidirectional)
+
+        def forward(self, x: ingot.Tensor) -> ingot.Tensor:
+            return self.inner(x)[0]
+
+    dims = {0: ingot.export.Dim("batch", min=2), 1: ingot.export.Dim("steps", min=2)}
+    inputs = [ingot.randn(*shape, 8) for shape in ((3, 5), (2, 9), (7, 2), (3, 5))]
+    program = ingot.export.export(Net().eval(), (inputs[0],), dynamic_shapes=(dims,))
+    ingot.export.save(program, tmp_path / "net.pt2")
+    assert_sizes_agree(tmp_path / "net.pt2", inputs)
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_random_nets(tmp_path: pathlib.Path, seed: int) -> None:
     net = RandomNet(seed).eval()
