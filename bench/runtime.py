@@ -29,7 +29,8 @@ import numpy
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROUNDS = 5
-NEW_SIZES = range(2, 9)
+NEW_SIZES = range(2, 7)
+COLUMNS = 8
 Arrays = list[numpy.ndarray]
 
 # ---- making files
@@ -109,11 +110,13 @@ def median_time(run: Callable[[Arrays], Any], arrays: Arrays, seconds: float) ->
 
 
 def new_size_time(run: Callable[[Arrays], Any], arrays: Arrays) -> float:
+    """Texts are cut short: where a run takes long, its noise hides what is measured."""
     extra = []
     for n in NEW_SIZES:
-        sized = [numpy.concatenate([a[:1]] * n) for a in arrays]
+        rows = [a[:1, :COLUMNS] if a.ndim > 1 and a.dtype.kind == "i" else a[:1] for a in arrays]
+        sized = [numpy.concatenate([row] * n) for row in rows]
         first = time_of(run, sized)
-        extra.append(first - min(time_of(run, sized) for _ in range(5)))
+        extra.append(first - min(time_of(run, sized) for _ in range(3)))
     return statistics.median(extra)
 
 
