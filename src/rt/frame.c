@@ -84,9 +84,10 @@ static bool measure(ig_binding *b) {
     ok = ig_geometry_measure(&m, &extent) && (uint64_t)extent.bytes <= SIZE_MAX / 4;
     if (ok) x->bytes = (size_t)extent.bytes;
   }
-  for (size_t i = 0; b->symbols && i < b->held.n && ok; i++) {
-    const ig_rt_buffer *x = ig_rt_find(b, b->held.at[i]);
-    ig_meta_of(b->held.at[i], &m);
+  for (size_t i = 0; b->symbols && i < b->symbols->tensors.n && ok; i++) {
+    const ig_tensor *t = b->symbols->tensors.at[i];
+    const ig_rt_buffer *x = ig_rt_find(b, t);
+    ig_meta_of(t, &m);
     ok = ig_geometry_measure(&m, &extent) && (!x || (size_t)extent.bytes <= x->bytes);
   }
   return ok || ig_fail(c, IG_UNSUPPORTED, "the sizes cannot be planned") == IG_OK;

@@ -27,6 +27,7 @@ struct ig_rt_symbols {
   int64_t *values;                // of the symbols, as the inputs of the last query gave them
   ig_rt_size **sizes;             // per input, one per dimension; NULL: none of its sizes varies
   IG_VEC(const ig_expr *) exprs;  // all that steps depend on
+  IG_VEC(ig_tensor *) tensors;    // that vary themselves or lie in buffers that do, each once
   IG_VEC(ig_rt_slot) slots;
 };
 

@@ -131,6 +131,7 @@ void ig_rt_free_symbols(ig_binding *b) {
   if (!s) return;
   ig_alloc alloc = b->plan->c->alloc;
   ig_vec_free(alloc, &s->exprs);
+  ig_vec_free(alloc, &s->tensors);
   ig_vec_free(alloc, &s->slots);
   if (s->sym) ig_ref_release(&s->sym->ref);
 }
@@ -218,11 +219,33 @@ static void scan_value(scanner *s, ig_value *v) {
   }
 }
 
+static bool is_varying(const ig_binding *b, const ig_tensor *t) {
+  const ig_rt_buffer *x = ig_rt_find(b, t);
+  return ig_tensor_is_symbolic(t) || (x && ig_tensor_is_symbolic(x->whole));
+}
+
+// Tensors are held once per use.
+static bool collect_tensors(ig_binding *b) {
+  ig_ctx *c = b->plan->c;
+  ig_table seen = ig_table_make(c->alloc);
+  bool ok = true;
+  for (size_t i = 0; i < b->held.n && ok; i++) {
+    ig_tensor *t = b->held.at[i];
+    if (!is_varying(b, t) || ig_table_find(&seen, t)) continue;
+    ok = ig_table_put(&seen, t) && ig_vec_push(c->alloc, &b->symbols->tensors, t);
+  }
+  ig_table_free(&seen);
+  return ok || ig_no_memory(c);
+}
+
 bool ig_rt_collect_slots(ig_binding *b) {
   ig_ctx *c = b->plan->c;
   if (!b->symbols) return true;
+  if (!collect_tensors(b)) return false;
   scanner s = {.b = b, .seen = ig_table_make(c->alloc), .ok = true};
-  for (size_t i = 0; i < b->held.n && s.ok; i++) scan_tensor(&s, b->held.at[i]);
+  for (size_t i = 0; i < b->symbols->tensors.n && s.ok; i++) {
+    scan_tensor(&s, b->symbols->tensors.at[i]);
+  }
   for (size_t i = 0; i < b->steps.n && s.ok; i++) {
     ig_rt_step *step = &b->steps.at[i];
     for (size_t k = 0; step->op && k < step->op->schema.nargs; k++) scan_value(&s, &step->args[k]);
