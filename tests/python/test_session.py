@@ -365,12 +365,12 @@ def assert_sizes_agree(path: pathlib.Path, inputs: list[object]) -> None:
     """All inputs in turn, twice: by plans as by the interpreter, which is asked once."""
     reference = ingot.open(path, interpret=True)
     want = [reference(x) for x in inputs]
-    for switches in ((), ("chains",), ("reuse",), ("layers",)):
+    for switches in ((), ("chains",), ("reuse",), ("layers",), ("symbols",)):
         session = ingot.open(path, without=switches)
         agree = same if switches == ("layers",) else near
         for x, expected in [*zip(inputs, want, strict=True)] * 2:
             assert agree(session(x), expected), (switches, x.shape)
-            assert "sizes: " in session.plan(x) or 1 in x.shape
+            assert ("sizes: " in session.plan(x)) == ("symbols" not in switches)
 
 
 @pytest.mark.parametrize("seed", range(30))

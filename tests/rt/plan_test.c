@@ -251,6 +251,23 @@ static void one_trace_serves_all_sizes(void **state) {
   }
 }
 
+// A text that grows by a word does not take memory in every run.
+static void memory_grows_in_large_steps(void **state) {
+  (void)state;
+  ig_scope s = ig_scope_open(c);
+  planned t = open_plan(mixed, 0);
+  (void)run(&t, filled(3000, 6, 0), NULL);
+  size_t before = t.plan->slab_size;
+  (void)run(&t, filled(3001, 6, 0), NULL);
+  (void)run(&t, filled(3200, 6, 0), NULL);
+  size_t after = t.plan->slab_size;
+  assert_true(after >= before + before / 4);
+  (void)run(&t, filled(3300, 6, 0), NULL);
+  assert_int_equal(t.plan->slab_size, after);
+  close_plan(&t);
+  ig_scope_close(c, s);
+}
+
 // One row is broadcast where others are not; other layouts of the input have steps of their own.
 static void other_structures_have_their_own_trace(void **state) {
   (void)state;
@@ -413,6 +430,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(same_as_interpreted, setup, teardown),
       cmocka_unit_test_setup_teardown(later_runs_allocate_nothing, setup, teardown),
       cmocka_unit_test_setup_teardown(one_trace_serves_all_sizes, setup, teardown),
+      cmocka_unit_test_setup_teardown(memory_grows_in_large_steps, setup, teardown),
       cmocka_unit_test_setup_teardown(other_structures_have_their_own_trace, setup, teardown),
       cmocka_unit_test_setup_teardown(symbols_can_be_switched_off, setup, teardown),
       cmocka_unit_test_setup_teardown(results_can_be_kept, setup, teardown),
