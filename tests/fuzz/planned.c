@@ -144,7 +144,10 @@ void fuzz_run_planned(ig_ctx *c, const ig_program *p, const ig_value *inputs, si
       .graph = g, .ninputs = p->ninputs, .constant = constant, .noutputs = ok ? g->last->npos : 0};
   for (unsigned without = 0; ok && without < 8; without++) {
     run_one(c, &source, values, expected, deterministic, without);
-    run_one(c, &source, values, expected, deterministic, without | IG_PLAN_ALL_SIZES);
+  }
+  const unsigned symbolic[] = {IG_PLAN_ALL_SIZES, IG_PLAN_ALL_SIZES | IG_PLAN_NO_LAYERS};
+  for (size_t i = 0; ok && i < sizeof symbolic / sizeof *symbolic; i++) {
+    run_one(c, &source, values, expected, deterministic, symbolic[i]);
   }
   if (ok) run_with_constants(c, &source, values, expected, deterministic);
   ig_mode_pop(c, &mode);
