@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Print Ingot's figures, beside those of the real PyTorch where it is installed, measured in turn in one run.
 
-    python bench/run.py BUILD [--torch PYTHON] [--models FILE] [--threads 1,2] [--only TEXT] [--json FILE]
+    python bench/run.py BUILD [--torch PYTHON] [--peers PYTHON] [--models FILE] [--threads 1,2] [--only TEXT]
+                              [--json FILE]
 
-PyTorch is looked for in this Python and in $INGOT_TORCH_PYTHON. FILE has MODELS = {name: maker of (module, args)}; by
+PyTorch is looked for in this Python and in $INGOT_TORCH_PYTHON, ONNX Runtime and OpenVINO in this one and in
+$INGOT_PEERS_PYTHON. FILE has MODELS = {name: maker of (module, args)}; by
 default it is ../shared/bench/models.py if that is there. Only ratios of one run mean something.
 """
 
@@ -44,9 +46,10 @@ class Worker:
         return reply["ok"]
 
 
-def find_torch(given: str | None) -> str | None:
-    for python in filter(None, (given, os.environ.get("INGOT_TORCH_PYTHON"), sys.executable)):
-        if subprocess.run([python, "-c", "import torch, numpy"], capture_output=True).returncode == 0:
+def find_python(given: str | None, variable: str, modules: str) -> str | None:
+    """A Python that has these modules."""
+    for python in filter(None, (given, os.environ.get(variable), sys.executable)):
+        if subprocess.run([python, "-c", f"import {modules}"], capture_output=True).returncode == 0:
             return python
     return None
 
@@ -145,6 +148,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--torch", metavar="PYTHON")
+    parser.add_argument("--peers", metavar="PYTHON")
     parser.add_argument("--models", metavar="FILE")
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--only", metavar="TEXT")
@@ -155,7 +159,7 @@ def main() -> None:
         models = str(HERE.parent.parent / "shared/bench/models.py")
 
     workers = [Worker("ingot", sys.executable, models)]
-    torch_python = find_torch(options.torch)
+    torch_python = find_python(options.torch, "INGOT_TORCH_PYTHON", "torch, numpy")
     if torch_python:
         workers.append(Worker("torch", torch_python, models))
     else:
@@ -174,6 +178,10 @@ def main() -> None:
         for script in ("export.py", "onnx_export.py", "compile.py"):
             command = [sys.executable, str(HERE / script), models]
             subprocess.run([*command, *(["--torch", torch_python] if torch_python else [])], check=True)
+        peers = find_python(options.peers, "INGOT_PEERS_PYTHON", "numpy, onnxruntime") or sys.executable
+        command = [sys.executable, str(HERE / "runtime.py"), models, "--peers", peers, "--threads", options.threads]
+        for extra in ([], ["--dynamic"]):
+            subprocess.run([*command, *extra], check=True)
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(results, indent=1) + "\n")
 

@@ -244,6 +244,7 @@ enum {
   IG_SESSION_NO_REUSE = 2,   // every value has memory of its own
   IG_SESSION_NO_LAYERS = 4,  // convolutions are not prepared as layers, so results have the bits of
                              // operators called one by one
+  IG_SESSION_NO_SYMBOLS = 8,  // every combination of sizes is planned anew
 };
 typedef struct ig_session_options {
   size_t size;       // sizeof(ig_session_options)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ingot import _C
 
-_SWITCHES = {"chains": 1, "reuse": 2, "layers": 4}
+_SWITCHES = {"chains": 1, "reuse": 2, "layers": 4, "symbols": 8}
 
 
 class Port(NamedTuple):
@@ -75,7 +75,7 @@ def open(path: str | os.PathLike[str], *, interpret: bool = False, without: tupl
     """Open a model file of any kind (`.pt2`, ONNX, TorchScript) to run it.
 
     interpret: call operators one by one instead of planning. without: parts of planning to switch off, to find the
-    cause of a difference: "chains", "reuse", "layers" (without these, results have the bits of operators that
-    are called one by one).
+    cause of a difference: "chains", "reuse", "symbols" (of sizes), "layers" (without these, results have the bits of
+    operators that are called one by one).
     """
     return Session(path, interpret, without)

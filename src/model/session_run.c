@@ -92,11 +92,24 @@ static bool plan_program(ig_session *s) {
   return s->plan != NULL;
 }
 
+// Sizes that the model leaves open; "?" is no name.
+static bool size_varies(void *user, size_t input, int d, ig_plan_dim *out) {
+  const ig_session *s = user;
+  const ig_model_port *p = s->m->inputs.at[input];
+  if (d >= p->ndim || !p->dims[d]->name) return false;
+  if (strcmp(p->dims[d]->name, "?") != 0) out->name = p->dims[d]->name;
+  return true;
+}
+
 static bool plan_model(ig_session *s) {
   if (s->m->runnable) return plan_program(s);
   if (!s->m->format->pure) return true;
-  ig_plan_source source = {
-      .run = run_format, .user = s, .ninputs = s->nin, .noutputs = s->nout, .packs = s->m->packs};
+  ig_plan_source source = {.run = run_format,
+                           .varies = size_varies,
+                           .user = s,
+                           .ninputs = s->nin,
+                           .noutputs = s->nout,
+                           .packs = s->m->packs};
   s->plan = ig_plan_create(s->c, &source, s->options.without);
   return s->plan != NULL;
 }

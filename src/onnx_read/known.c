@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integers that are known while a model is captured: sizes, values computed from them, and
-// constants. Nodes over such integers are evaluated without recording anything, so that shapes stay
-// symbolic and exact. Whatever is not covered here is recorded like any other node.
+// Integers that are known while a model is captured or planned: sizes, values computed from them,
+// and constants. Nodes over such integers are evaluated without recording anything, so that shapes
+// stay symbolic and exact. Whatever is not covered here is recorded like any other node.
 #include <string.h>
 
 #include "onnx_read/reader.h"

@@ -268,13 +268,19 @@ static bool fits_schema(ig_rd *r, const ig_om_node *n) {
   return true;
 }
 
+// Under a capture, or where a plan is made for all sizes, integers are known without their
+// elements.
+static bool knows_sizes(const ig_rd *r) {
+  return r->capture || r->c->mode->sym;
+}
+
 static void eval_node(ig_rd *r, const ig_om_node *n) {
   if (is_inferring(r) && lacks_input(r, n)) return;  // unknown
   if (n->function) {
     call_function(r, n);
     return;
   }
-  if (!fits_schema(r, n) || (r->capture && ig_rd_fold(r))) return;
+  if (!fits_schema(r, n) || (knows_sizes(r) && ig_rd_fold(r))) return;
   const ig_rd_row *row = find_row(r, n);
   if (row && !ig_rd_move_strings(r, row->fn) && !(r->capture && ig_rd_compute(r, row->fn))) {
     row->fn(r);

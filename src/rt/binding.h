@@ -23,6 +23,7 @@ typedef struct ig_rt_step {
   ig_prep *prep;  // NULL: the kernel takes memory by itself
   bool dead;      // nobody uses its results
   bool joined;    // nothing to do: its operands lie where its result is
+  bool sized;     // numbers among its arguments depend on the sizes of the inputs
   bool inexact;   // its sums have another order than those of the operators that it stands for
   double seconds;
 } ig_rt_step;
@@ -36,6 +37,7 @@ typedef enum ig_rt_place {
   IG_PLACE_INPUT,   // memory of the caller
   IG_PLACE_OUTPUT,  // outlives the run
   IG_PLACE_PART,    // a part of another buffer
+  IG_PLACE_FIXED,   // memory of a constant, of which the program shows as much as sizes say
 } ig_rt_place;
 
 #define IG_RT_NEVER UINT32_MAX
@@ -43,12 +45,16 @@ typedef enum ig_rt_place {
 // Memory of one value and of its views. While the binding is made its tensors are fake; then they
 // get an address and are real, without having moved.
 typedef struct ig_rt_buffer {
-  ig_storage *storage;  // retained
-  size_t bytes;
+  ig_storage *storage;     // retained
+  const ig_tensor *whole;  // that it was made for, held by the binding
+  ig_tensor *constant;     // FIXED: whose memory it is, held by the binding
+  ig_int elements;         // from the beginning of the memory to its end, for the passes
+  size_t bytes;            // for the current sizes
   ig_rt_place place;
   size_t index;    // INPUT: which one; OUTPUT: which group of outputs; PART: of which buffer
   uint32_t first;  // step that writes it
   uint32_t last;   // last step that reads it
+  uint32_t until;  // the same while offsets are chosen; IG_RT_NEVER: given back
   bool pinned;     // an interpreted node may keep views of it
   int64_t takes;   // the buffer whose memory it takes over; -1: none
   size_t offset;   // SLAB; PART: at first from the beginning of the other buffer
@@ -61,21 +67,32 @@ typedef struct ig_rt_buffer {
 enum { IG_RT_SETS = 3 };
 typedef struct ig_rt_group {
   size_t buffer;
-  size_t members;                 // outputs
+  size_t members;  // outputs
+} ig_rt_group;
+
+typedef struct ig_rt_sets {
   ig_tensor *memory[IG_RT_SETS];  // bytes
   size_t set;                     // the one that the last run wrote
   void *direct;                   // the caller's memory instead; NULL: none
-} ig_rt_group;
+} ig_rt_sets;
 
 typedef struct ig_rt_output {
   ig_value value;  // as planned; a node: computed by an interpreted one
   int64_t group;   // -1: not in memory of its own
   int64_t input;   // it shows this input; -1: none
-  ig_tensor *shown[IG_RT_SETS];
-  ig_tensor *bound;  // over the caller's memory; NULL: none yet
   ig_plan_match match;
 } ig_rt_output;
 
+typedef struct ig_rt_shown {
+  ig_tensor *at[IG_RT_SETS];
+  ig_tensor *bound;  // over the caller's memory; NULL: none yet
+} ig_rt_shown;
+
+typedef struct ig_rt_symbols ig_rt_symbols;
+typedef struct ig_rt_frame ig_rt_frame;
+
+// Steps for all sizes that take the same ones, or for one combination of sizes. The numbers in
+// tensors, arguments and layers are those of the current frame (frame.h).
 typedef struct ig_binding {
   ig_plan *plan;
   struct ig_binding *next;
@@ -95,9 +112,14 @@ typedef struct ig_binding {
   bool *dynamic;        // per node: its value is known only when it runs
   ig_rt_output *outputs;
   IG_VEC(ig_rt_group) groups;
-  size_t slab;  // bytes
-  size_t work;  // bytes
-  char *base;   // where buffers lie now; NULL: nowhere yet
+  ig_rt_symbols *symbols;  // sizes that vary; NULL: all are numbers
+  ig_rt_frame *frames;     // the last one used first
+  ig_rt_frame *frame;      // the current one; NULL: none
+  ig_rt_sets *sets;        // of the current frame, per group
+  ig_rt_shown *shown;      // of the current frame, per output
+  size_t slab;             // bytes
+  size_t work;             // bytes
+  char *base;              // where buffers lie now; NULL: nowhere yet
   uint64_t runs;
 } ig_binding;
 
@@ -107,6 +129,7 @@ struct ig_plan {
   unsigned without;
   struct ig_packs *packs;
   bool *constant;
+  bool numbers;          // plans with sizes that vary failed: each combination has its own
   ig_binding *bindings;  // the last one used first
   size_t nbindings;
   void *slab;  // shared by all bindings: only one runs at a time
@@ -126,7 +149,8 @@ bool ig_rt_keep(ig_binding *b, ig_value *v);
 bool ig_rt_hold(ig_binding *b, ig_tensor *t);
 // Memory for a fake tensor that has none yet; buffers may move.
 bool ig_rt_add_buffer(ig_binding *b, ig_tensor *t, ig_rt_place place, size_t index);
-bool ig_rt_prepare_step(ig_binding *b, ig_rt_step *s);  // false after an error
+// False after an error; p is as the kernel needs it otherwise.
+bool ig_rt_prepare_step(ig_binding *b, const ig_rt_step *s, ig_prep *p);
 // The buffer of a tensor; NULL: a constant.
 ig_rt_buffer *ig_rt_find(const ig_binding *b, const ig_tensor *t);
 
@@ -142,22 +166,26 @@ bool ig_rt_find_lifetimes(ig_binding *b);  // steps whose results nobody uses ar
 bool ig_rt_make_layers(ig_binding *b);
 bool ig_rt_make_chains(ig_binding *b);
 bool ig_rt_match_outputs(ig_binding *b);  // which outputs depend on reordered sums
-void ig_rt_join(ig_binding *b);  // the last stage that looks at lifetimes before they are used up
-bool ig_rt_place_buffers(ig_binding *b);
+void ig_rt_join(ig_binding *b);
+bool ig_rt_place_buffers(ig_binding *b);  // for the current sizes
 
 void ig_rt_drop(ig_binding *b);  // dead steps
 
 // ---- layers
 void ig_layer_each_operand(const ig_rt_layer *l, ig_rt_visit *fn, void *user);
 void ig_layer_each_result(const ig_rt_layer *l, ig_rt_visit *fn, void *user);
-bool ig_rt_prepare_layer(ig_binding *b, ig_rt_layer *l);  // false after an error
+void ig_rt_size_layer(ig_rt_layer *l);  // the current sizes of its tensors become its own
+bool ig_rt_prepare_layer(ig_binding *b, ig_rt_layer *l, ig_need *need);  // false after an error
+void ig_rt_use_need(ig_rt_layer *l, const ig_need *need);
+// The sizes that a layer has beside those of its tensors.
+void ig_rt_each_size(ig_rt_layer *l, void (*fn)(void *user, ig_int *i), void *user);
 void ig_rt_run_layer(ig_ctx *c, const ig_rt_layer *l, void *work);
 void ig_rt_free_layers(ig_binding *b);
 void ig_layer_print(const ig_rt_layer *l, ig_str *out);
 
 // ---- chains
 // The k-th operand whose memory the result t may be written over; NULL: there are no more.
-ig_tensor *ig_chain_overwritable(const ig_chain *chain, const ig_tensor *t, size_t k);
+ig_tensor *ig_chain_overwritable(ig_ctx *c, const ig_chain *chain, const ig_tensor *t, size_t k);
 void ig_chain_each_operand(const ig_chain *chain, ig_rt_visit *fn, void *user);
 void ig_chain_each_result(const ig_chain *chain, ig_rt_visit *fn, void *user);
 void ig_chain_run(ig_ctx *c, const ig_chain *chain);
@@ -170,12 +198,18 @@ bool ig_rt_close_outputs(ig_binding *b, const ig_value *inputs, const ig_plan_ta
                          ig_value *outs);
 // Results that are elsewhere are copied into the caller's memory.
 bool ig_rt_fill_targets(ig_plan *p, const ig_plan_target *targets, const ig_value *outs);
-void ig_rt_free_outputs(ig_binding *b);
+void ig_rt_free_sets(const ig_binding *b, ig_rt_sets *sets, ig_rt_shown *shown);
 
 void ig_rt_print(const ig_binding *b, ig_str *out);
 
-bool ig_rt_same_sizes(const ig_tensor *a, const ig_tensor *b);
+// ---- questions about sizes. While a binding is made sizes may be symbolic; answers then hold for
+// all sizes that the binding serves, because they are recorded as guards.
+bool ig_rt_same_sizes(ig_ctx *c, const ig_tensor *a, const ig_tensor *b);
 // Same sizes and the same strides where they matter.
-bool ig_rt_same_layout(const ig_tensor *a, const ig_tensor *b);
+bool ig_rt_same_layout(ig_ctx *c, const ig_tensor *a, const ig_tensor *b);
+bool ig_rt_is_dense(ig_ctx *c, const ig_tensor *t);
+ig_int ig_rt_numel(ig_ctx *c, const ig_tensor *t);
+// Does the tensor show all of the buffer, in order?
+bool ig_rt_is_whole(ig_ctx *c, const ig_rt_buffer *x, const ig_tensor *t);
 
 #endif

@@ -7,19 +7,19 @@
 
 #include "kernels/conv_inner.h"
 
-ig_tensor *ig_rt_view(ig_binding *b, ig_tensor *t, const int64_t *sizes, const int64_t *strides,
+ig_tensor *ig_rt_view(ig_binding *b, ig_tensor *t, const ig_int *sizes, const ig_int *strides,
                       int n) {
   ig_ctx *c = b->plan->c;
   ig_meta m;
   ig_meta_init(&m, t->dtype, t->device);
   m.ndim = n;
-  for (int d = 0; d < n; d++) m.size[d] = ig_const(sizes[d]);
+  for (int d = 0; d < n; d++) m.size[d] = sizes[d];
   ig_meta_contiguous(c, &m);
-  for (int d = 0; strides && d < n; d++) m.stride[d] = ig_const(strides[d]);
+  for (int d = 0; strides && d < n; d++) m.stride[d] = strides[d];
   m.strided = true;
   m.offset = t->offset;
   m.view_of = t;
-  ig_tensor *v = ig_tensor_make(c, &m, false);
+  ig_tensor *v = ig_tensor_make(c, &m, ig_is_fake(t));
   return v && ig_rt_hold(b, v) ? v : NULL;
 }
 
@@ -29,22 +29,22 @@ static ig_rt_twin *twin_of(const ig_rt_blocks *k, const ig_tensor *t) {
   return i < k->n ? &k->twins[i] : NULL;
 }
 
-static bool same_image(const ig_rt_image *a, const ig_rt_image *b) {
-  return a->n == b->n && a->channels == b->channels && a->pixels == b->pixels;
+static bool same_image(ig_ctx *c, const ig_rt_image *a, const ig_rt_image *b) {
+  return a->channels == b->channels && ig_int_eq(c, a->n, b->n) &&
+         ig_int_eq(c, a->pixels, b->pixels);
 }
 
 // Does the tensor show all of its buffer?
 static bool is_whole(const ig_rt_blocks *k, const ig_tensor *t) {
-  const ig_rt_buffer *x = ig_rt_find(k->b, t);
-  return x && t->offset.value == 0 &&
-         (size_t)ig_tensor_numel(t) == x->bytes / ig_dtype_size(t->dtype);
+  return ig_rt_is_whole(k->b->plan->c, ig_rt_find(k->b, t), t);
 }
 
 ig_tensor *ig_rt_blocked(const ig_rt_blocks *k, const ig_tensor *t) {
   const ig_rt_twin *w = twin_of(k, t);
   ig_rt_image image;
-  if (!w || !w->blocked || !ig_rt_image_of(t, &image) || !is_whole(k, t)) return NULL;
-  return same_image(&image, &w->image) ? w->blocked : NULL;
+  ig_ctx *c = k->b->plan->c;
+  if (!w || !w->blocked || !ig_rt_image_of(c, t, &image) || !is_whole(k, t)) return NULL;
+  return same_image(c, &image, &w->image) ? w->blocked : NULL;
 }
 
 // ---- changes of layout
@@ -59,8 +59,7 @@ static bool emit_change(ig_rt_blocks *k, ig_rt_work work, const ig_rt_image *ima
   ig_rt_layer *l = ig_arena_push(&k->b->memory, sizeof *l);
   if (!l) return ig_no_memory(k->b->plan->c);
   l->work = work;
-  l->shape = ig_conv_make(IG_ELEM_F32, image->n, image->channels, image->channels);
-  l->shape.in[2] = image->pixels;
+  l->shape = ig_conv_make(IG_ELEM_F32, 1, image->channels, image->channels);
   l->x = x;
   l->y = y;
   return emit(k, (ig_rt_step){.layer = l});
@@ -68,24 +67,24 @@ static bool emit_change(ig_rt_blocks *k, ig_rt_work work, const ig_rt_image *ima
 
 // Blocks without unused lanes, of one pixel, are the plain value.
 static bool is_both(const ig_rt_blocks *k, const ig_rt_image *image) {
-  return image->pixels == 1 && image->channels % k->lanes == 0;
+  return image->channels % k->lanes == 0 && ig_int_eq_i64(k->b->plan->c, image->pixels, 1);
 }
 
-static void block_sizes(const ig_rt_blocks *k, const ig_rt_image *image, int64_t sizes[4]) {
+static void block_sizes(const ig_rt_blocks *k, const ig_rt_image *image, ig_int sizes[4]) {
   sizes[0] = image->n;
-  sizes[1] = (image->channels + k->lanes - 1) / k->lanes;
+  sizes[1] = ig_const((image->channels + k->lanes - 1) / k->lanes);
   sizes[2] = image->pixels;
-  sizes[3] = k->lanes;
+  sizes[3] = ig_const(k->lanes);
 }
 
 static ig_tensor *make_blocks(ig_rt_blocks *k, const ig_rt_image *image) {
   ig_ctx *c = k->b->plan->c;
-  int64_t sizes[4];
+  ig_int sizes[4];
   ig_meta m;
   block_sizes(k, image, sizes);
   ig_meta_init(&m, IG_F32, ig_device_cpu());
   m.ndim = 4;
-  for (int d = 0; d < 4; d++) m.size[d] = ig_const(sizes[d]);
+  for (int d = 0; d < 4; d++) m.size[d] = sizes[d];
   ig_meta_contiguous(c, &m);
   ig_tensor *t = ig_tensor_make(c, &m, true);
   bool ok = t && ig_rt_hold(k->b, t) && ig_rt_add_buffer(k->b, t, IG_PLACE_SLAB, 0);
@@ -93,7 +92,7 @@ static ig_tensor *make_blocks(ig_rt_blocks *k, const ig_rt_image *image) {
 }
 
 static ig_tensor *blocks_over(ig_rt_blocks *k, const ig_rt_image *image, ig_tensor *t) {
-  int64_t sizes[4];
+  ig_int sizes[4];
   block_sizes(k, image, sizes);
   return ig_rt_view(k->b, t, sizes, NULL, 4);
 }
@@ -119,7 +118,7 @@ ig_tensor *ig_rt_need_blocked(ig_rt_blocks *k, ig_tensor *t) {
   ig_tensor *have = ig_rt_blocked(k, t);
   ig_rt_image image;
   if (have) return have;
-  if (!ig_rt_image_of(t, &image) || !ig_rt_need_plain(k, t)) return NULL;
+  if (!ig_rt_image_of(k->b->plan->c, t, &image) || !ig_rt_need_plain(k, t)) return NULL;
   bool both = is_both(k, &image);
   ig_tensor *made = both ? blocks_over(k, &image, t) : make_blocks(k, &image);
   if (!made || (!both && !emit_change(k, IG_WORK_TO_BLOCKS, &image, t, made))) return NULL;
@@ -132,7 +131,7 @@ ig_tensor *ig_rt_need_blocked(ig_rt_blocks *k, ig_tensor *t) {
 
 ig_tensor *ig_rt_give_blocked(ig_rt_blocks *k, ig_tensor *t) {
   ig_rt_image image;
-  if (!ig_rt_image_of(t, &image)) return NULL;
+  if (!ig_rt_image_of(k->b->plan->c, t, &image)) return NULL;
   bool both = is_both(k, &image);
   ig_tensor *made = both ? blocks_over(k, &image, t) : make_blocks(k, &image);
   ig_rt_twin *w = twin_of(k, t);
@@ -191,7 +190,7 @@ static void forget_blocks(void *user, ig_tensor *t) {
 
 static bool lay_out_step(ig_rt_blocks *k, ig_rt_step *s) {
   if (s->layer && s->layer->work == IG_WORK_LAYER) return lay_out_layer(k, s);
-  if (s->op && ig_rt_call_in_blocks(k, s)) return emit(k, *s);
+  if (s->op && !s->sized && ig_rt_call_in_blocks(k, s)) return emit(k, *s);
   wish w = {k, k->b->plan->c->status == IG_OK};
   ig_rt_each_operand(k->b, s, want_plain, &w);
   ig_rt_each_result(s, made_plain, &w);

@@ -12,11 +12,11 @@ static bool is_full(const ig_rt_blocks *k, const ig_rt_image *image) {
 // ---- pointwise
 
 // One number per channel, [channels, 1, 1] or [1, channels, 1, 1]?
-static bool is_per_channel(const ig_tensor *t, const ig_tensor *out) {
+static bool is_per_channel(ig_ctx *c, const ig_tensor *t, const ig_tensor *out) {
   int at = t->ndim - out->ndim + 1;
-  return (at == 0 || at == 1) && ig_tensor_is_dense(t) &&
-         ig_sizes(t)[at].value == ig_sizes(out)[1].value &&
-         ig_tensor_numel(t) == ig_sizes(out)[1].value;
+  return (at == 0 || at == 1) && ig_rt_is_dense(c, t) &&
+         ig_int_eq(c, ig_sizes(t)[at], ig_sizes(out)[1]) &&
+         ig_int_eq(c, ig_rt_numel(c, t), ig_sizes(out)[1]);
 }
 
 // An operand of a pointwise call, to be broadcast over blocks; NULL: it is not there in blocks.
@@ -24,16 +24,19 @@ static bool is_per_channel(const ig_tensor *t, const ig_tensor *out) {
 static ig_tensor *spread(ig_rt_blocks *k, ig_tensor *t, const ig_tensor *y, bool *full) {
   ig_rt_image image;
   ig_rt_image out;
+  ig_ctx *c = k->b->plan->c;
   ig_tensor *blocked = ig_rt_blocked(k, t);
-  bool known = ig_rt_image_of(y, &out) && ig_rt_image_of(t, &image) && t->ndim == y->ndim;
-  if (blocked && known && image.channels == out.channels && (image.n == out.n || image.n == 1) &&
-      (image.pixels == out.pixels || image.pixels == 1)) {
-    *full = *full || (image.n == out.n && image.pixels == out.pixels && !ig_rt_has_plain(k, t));
+  bool known = ig_rt_image_of(c, y, &out) && ig_rt_image_of(c, t, &image) && t->ndim == y->ndim;
+  bool wide = known && ig_int_eq(c, image.n, out.n);
+  bool plane = known && ig_int_eq(c, image.pixels, out.pixels);
+  if (blocked && known && image.channels == out.channels &&
+      (wide || ig_int_eq_i64(c, image.n, 1)) && (plane || ig_int_eq_i64(c, image.pixels, 1))) {
+    *full = *full || (wide && plane && !ig_rt_has_plain(k, t));
     return blocked;
   }
-  bool one = ig_tensor_numel(t) == 1 && t->ndim <= 4;
-  if ((!one && !is_per_channel(t, y)) || !ig_rt_need_plain(k, t)) return NULL;
-  int64_t sizes[] = {out.channels / k->lanes, 1, k->lanes};
+  bool one = t->ndim <= 4 && ig_int_eq_i64(c, ig_rt_numel(c, t), 1);
+  if ((!one && !is_per_channel(c, t, y)) || !ig_rt_need_plain(k, t)) return NULL;
+  ig_int sizes[] = {ig_const(out.channels / k->lanes), ig_const(1), ig_const(k->lanes)};
   return one ? t : ig_rt_view(k->b, t, sizes, NULL, 3);
 }
 
@@ -42,7 +45,7 @@ static bool point_in_blocks(ig_rt_blocks *k, ig_rt_step *s) {
   ig_tensor *args[IG_MAX_OPERANDS] = {NULL};
   bool full = false;
   if (ig_op_has_kernel(s->op) || s->op->schema.nrets != 1) return false;
-  if (!ig_rt_image_of(s->outs[0].tensor, &out) || !is_full(k, &out)) return false;
+  if (!ig_rt_image_of(k->b->plan->c, s->outs[0].tensor, &out) || !is_full(k, &out)) return false;
   for (size_t i = 0; i < s->op->operands; i++) {
     if (s->args[i].kind != IG_KIND_TENSOR) continue;
     args[i] = spread(k, s->args[i].tensor, s->outs[0].tensor, &full);
@@ -61,18 +64,21 @@ static bool point_in_blocks(ig_rt_blocks *k, ig_rt_step *s) {
 
 // Blocks as planes of `lanes` channels that lie innermost: [n * blocks, lanes, height, width].
 static ig_tensor *planes(ig_rt_blocks *k, ig_tensor *blocked, const ig_tensor *like) {
-  int64_t h = ig_sizes(like)[2].value;
-  int64_t w = ig_sizes(like)[3].value;
-  int64_t n = ig_sizes(blocked)[0].value * ig_sizes(blocked)[1].value;
-  int64_t sizes[] = {n, k->lanes, h, w};
-  int64_t strides[] = {h * w * k->lanes, 1, w * k->lanes, k->lanes};
+  ig_ctx *c = k->b->plan->c;
+  ig_int lanes = ig_const(k->lanes);
+  ig_int row = ig_int_mul(c, ig_sizes(like)[3], lanes);
+  ig_int n = ig_int_mul(c, ig_sizes(blocked)[0], ig_sizes(blocked)[1]);
+  ig_int sizes[] = {n, lanes, ig_sizes(like)[2], ig_sizes(like)[3]};
+  ig_int strides[] = {ig_int_mul(c, ig_sizes(like)[2], row), ig_const(1), row, lanes};
   return ig_rt_view(k->b, blocked, sizes, strides, 4);
 }
 
 static bool pool_in_blocks(ig_rt_blocks *k, ig_rt_step *s, unsigned spare) {
   ig_rt_image out;
   ig_tensor *y = s->outs[0].tensor;
-  if (s->args[0].tensor->ndim != 4 || y->ndim != 4 || !ig_rt_image_of(y, &out)) return false;
+  if (s->args[0].tensor->ndim != 4 || y->ndim != 4 || !ig_rt_image_of(k->b->plan->c, y, &out)) {
+    return false;
+  }
   ig_tensor *x = ig_rt_blocked(k, s->args[0].tensor);
   if (!x) return false;
   for (size_t i = 1; i < s->op->schema.nrets; i++) {
@@ -113,10 +119,12 @@ static bool mean_in_blocks(ig_rt_blocks *k, ig_rt_step *s) {
   ig_tensor *y = s->outs[0].tensor;
   const ig_tensor *plain = s->args[0].tensor;
   ig_tensor *x = ig_rt_blocked(k, plain);
-  if (!x || !ig_rt_image_of(plain, &image) || !is_full(k, &image)) return false;
+  ig_ctx *c = k->b->plan->c;
+  if (!x || !ig_rt_image_of(c, plain, &image) || !is_full(k, &image)) return false;
   if (!is_over_pixels(&s->args[1], plain->ndim) || s->args[3].kind != IG_KIND_NONE) return false;
-  if (y->dtype != IG_F32 || !ig_tensor_is_dense(y)) return false;
-  int64_t sizes[] = {image.n, image.channels / k->lanes, 1, k->lanes};
+  if (y->dtype != IG_F32 || !ig_rt_is_dense(c, y)) return false;
+  ig_int blocks = ig_const(image.channels / k->lanes);
+  ig_int sizes[] = {image.n, blocks, ig_const(1), ig_const(k->lanes)};
   ig_tensor *to = ig_rt_view(k->b, y, sizes, NULL, 4);
   if (!to || !set_ints(k, &s->args[1], 2)) return false;
   ig_rt_made_plain(k, y);
@@ -135,10 +143,11 @@ static bool cat_in_blocks(ig_rt_blocks *k, ig_rt_step *s) {
   int64_t dim = s->args[1].i.value;
   ig_tensor *y = s->outs[0].tensor;
   ig_rt_image image;
-  if (!ig_rt_image_of(y, &image) || (dim != 1 && dim + y->ndim != 1)) return false;
+  ig_ctx *c = k->b->plan->c;
+  if (!ig_rt_image_of(c, y, &image) || (dim != 1 && dim + y->ndim != 1)) return false;
   for (size_t i = 0; i < n; i++) {
     const ig_tensor *t = items[i].tensor;
-    if (!ig_rt_image_of(t, &image) || !is_full(k, &image) || !ig_rt_blocked(k, t)) return false;
+    if (!ig_rt_image_of(c, t, &image) || !is_full(k, &image) || !ig_rt_blocked(k, t)) return false;
   }
   ig_tensor *to = n ? ig_rt_give_blocked(k, y) : NULL;
   if (!to) return false;

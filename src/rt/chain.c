@@ -9,7 +9,8 @@
 
 bool ig_member_make(ig_ctx *c, const ig_rt_step *s, ig_member *out) {
   const ig_op *op = s->op;
-  if (!op || !op->pointwise || ig_op_has_kernel(op) || op->schema.nrets != 1) return false;
+  if (!op || s->sized || !op->pointwise || ig_op_has_kernel(op) || op->schema.nrets != 1)
+    return false;
   ig_dtype dtype = ig_computing_dtype(c, op, s->args);
   ig_dtype works_in = dtype;
   ig_tile_fn *tile = ig_op_tile(op, dtype, &works_in);
@@ -55,19 +56,23 @@ static size_t count_stored(const builder *r, size_t last) {
   return n;
 }
 
+// Does operand k from outside show the same elements?
+static bool is_operand(const builder *r, size_t k, const ig_tensor *t) {
+  ig_ctx *c = r->b->plan->c;
+  const ig_tensor *have = r->memory[k];
+  return have->storage == t->storage && ig_rt_same_sizes(c, have, t) &&
+         ig_rt_same_layout(c, have, t);
+}
+
 static bool find_source(builder *r, ig_tensor *t, ig_source *out) {
   for (size_t i = 0; i < r->n; i++) {
     if (r->at[i].out->storage != t->storage) continue;
     *out = (ig_source){IG_SOURCE_MEMBER, (unsigned)i, NULL};
     r->linked = true;
-    return ig_rt_same_layout(r->at[i].out, t);
+    return ig_rt_same_layout(r->b->plan->c, r->at[i].out, t);
   }
   size_t k = 0;
-  while (k < r->nmemory &&
-         !(r->memory[k]->storage == t->storage && ig_rt_same_sizes(r->memory[k], t) &&
-           ig_rt_same_layout(r->memory[k], t))) {
-    k++;
-  }
+  while (k < r->nmemory && !is_operand(r, k, t)) k++;
   if (k == IG_WALK_MAX) return false;
   if (k == r->nmemory) r->memory[r->nmemory++] = t;
   *out = (ig_source){IG_SOURCE_MEMORY, (unsigned)k, NULL};
@@ -79,7 +84,7 @@ static bool extend(builder *r, const ig_rt_step *s, size_t step) {
   builder before = *r;
   ig_member m;
   if (r->n == IG_CHAIN_MEMBERS || !ig_member_make(r->b->plan->c, s, &m)) return false;
-  bool ok = r->n == 0 || ig_rt_same_sizes(m.out, r->at[0].out);
+  bool ok = r->n == 0 || ig_rt_same_sizes(r->b->plan->c, m.out, r->at[0].out);
   for (size_t i = 0; ok && i < m.op->operands; i++) {
     if (m.args[i].kind == IG_KIND_TENSOR) {
       ok = find_source(r, m.args[i].tensor, &m.in[i]);
@@ -222,11 +227,11 @@ static bool is_read_before(const ig_chain *chain, size_t k, size_t member) {
   return true;
 }
 
-ig_tensor *ig_chain_overwritable(const ig_chain *chain, const ig_tensor *t, size_t k) {
+ig_tensor *ig_chain_overwritable(ig_ctx *c, const ig_chain *chain, const ig_tensor *t, size_t k) {
   size_t member = 0;
   while (chain->at[member].out != t) member++;
   for (size_t i = chain->nresults; i < chain->nmemory; i++) {
-    bool fits = ig_rt_same_layout(chain->memory[i], t) && is_read_before(chain, i, member);
+    bool fits = ig_rt_same_layout(c, chain->memory[i], t) && is_read_before(chain, i, member);
     if (fits && k-- == 0) return chain->memory[i];
   }
   return NULL;

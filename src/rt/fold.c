@@ -19,11 +19,13 @@ static const ig_rt_use *use_of(const folder *f, const ig_tensor *t) {
   return x ? &f->uses[x - f->b->buffers.at] : NULL;
 }
 
-bool ig_rt_image_of(const ig_tensor *t, ig_rt_image *out) {
-  if (t->dtype != IG_F32 || t->ndim < 2 || t->quantizer || !ig_tensor_is_dense(t)) return false;
-  *out = (ig_rt_image){ig_sizes(t)[0].value, ig_sizes(t)[1].value, 1};
-  for (int d = 2; d < t->ndim; d++) out->pixels *= ig_sizes(t)[d].value;  // admitted: a tensor
-  return out->n > 0 && out->channels > 0 && out->pixels > 0;
+bool ig_rt_image_of(ig_ctx *c, const ig_tensor *t, ig_rt_image *out) {
+  if (t->dtype != IG_F32 || t->ndim < 2 || t->quantizer || ig_sizes(t)[1].expr) return false;
+  if (!ig_rt_is_dense(c, t)) return false;
+  *out = (ig_rt_image){ig_sizes(t)[0], ig_sizes(t)[1].value, ig_const(1)};
+  for (int d = 2; d < t->ndim; d++) out->pixels = ig_int_mul(c, out->pixels, ig_sizes(t)[d]);
+  return out->channels > 0 && ig_int_is(c, out->n, IG_GT, ig_const(0)) &&
+         ig_int_is(c, out->pixels, IG_GT, ig_const(0));
 }
 
 // ---- convolutions
@@ -44,7 +46,7 @@ static int64_t entry(const ig_value *list, int i) {
 }
 
 // input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
-static ig_conv shape_of(const ig_value *args, const ig_tensor *y) {
+static ig_conv shape_of(const ig_value *args, const ig_tensor *y, ig_int *in, ig_int *out) {
   const ig_tensor *x = args[0].tensor;
   const ig_tensor *w = args[1].tensor;
   int64_t groups = args[8].i.value;
@@ -54,10 +56,13 @@ static ig_conv shape_of(const ig_value *args, const ig_tensor *y) {
   c.groups = groups;
   c.transposed = transposed;
   int nd = x->ndim - 2;
+  for (int d = 0; d < 3; d++) in[d] = out[d] = ig_const(1);
   for (int d = 0; d < nd; d++) {
     int at = 3 - nd + d;
-    c.in[at] = ig_sizes(x)[d + 2].value;
-    c.out[at] = ig_sizes(y)[d + 2].value;
+    in[at] = ig_sizes(x)[d + 2];
+    out[at] = ig_sizes(y)[d + 2];
+    c.in[at] = in[at].value;
+    c.out[at] = out[at].value;
     c.kernel[at] = ig_sizes(w)[d + 2].value;
     c.stride[at] = entry(&args[3], d);
     c.padding[at] = entry(&args[4], d);
@@ -76,13 +81,15 @@ static bool starts_convolution(const ig_binding *b, const ig_rt_step *s, ig_rt_l
   ig_rt_image to;
   ig_tensor *x = s->args[0].tensor;
   ig_tensor *y = s->outs[0].tensor;
-  if (x->ndim < 3 || x->ndim > 5 || !ig_rt_image_of(x, &from) || !ig_rt_image_of(y, &to)) {
+  ig_ctx *c = b->plan->c;
+  if (x->ndim < 3 || x->ndim > 5 || !ig_rt_image_of(c, x, &from) || !ig_rt_image_of(c, y, &to)) {
     return false;
   }
   if (!ig_rt_find(b, x) || !ig_rt_is_weight(b, &s->args[1])) return false;
   bool biased = s->args[2].kind == IG_KIND_TENSOR;
   if (biased && !ig_rt_is_bias(b, &s->args[2], to.channels)) return false;
-  *l = (ig_rt_layer){.shape = shape_of(s->args, y), .x = x, .y = y};
+  *l = (ig_rt_layer){.x = x, .y = y};
+  l->shape = shape_of(s->args, y, l->in, l->out);
   l->source.part[IG_PACK_WEIGHT] = s->args[1].tensor;
   l->source.part[IG_PACK_BIAS] = biased ? s->args[2].tensor : NULL;
   l->ops[l->nops++] = s->op;
@@ -92,6 +99,7 @@ static bool starts_convolution(const ig_binding *b, const ig_rt_step *s, ig_rt_l
 }
 
 static bool starts_layer(ig_binding *b, const ig_rt_step *s, ig_rt_layer *l) {
+  if (s->sized) return false;
   switch (ig_role_of(s->op)->role) {
     case IG_ROLE_CONVOLUTION:
       return starts_convolution(b, s, l);
@@ -104,12 +112,12 @@ static bool starts_layer(ig_binding *b, const ig_rt_step *s, ig_rt_layer *l) {
 
 // ---- what becomes part of them
 
-bool ig_rt_fits_layer(const ig_rt_layer *l, const ig_tensor *t) {
+bool ig_rt_fits_layer(ig_ctx *c, const ig_rt_layer *l, const ig_tensor *t) {
   ig_rt_image image;
-  if (!l->shape.channels_last) return ig_rt_image_of(t, &image) && ig_rt_same_sizes(t, l->y);
-  return t->dtype == IG_F32 && !t->quantizer && t->ndim > 0 && ig_tensor_is_dense(t) &&
-         ig_sizes(t)[t->ndim - 1].value == l->shape.cout &&
-         ig_tensor_numel(t) == ig_tensor_numel(l->y);
+  if (!l->shape.channels_last) return ig_rt_image_of(c, t, &image) && ig_rt_same_sizes(c, t, l->y);
+  return t->dtype == IG_F32 && !t->quantizer && t->ndim > 0 && ig_rt_is_dense(c, t) &&
+         ig_int_eq_i64(c, ig_sizes(t)[t->ndim - 1], l->shape.cout) &&
+         ig_int_eq(c, ig_rt_numel(c, t), ig_rt_numel(c, l->y));
 }
 
 static bool is_unused(const folder *f, const ig_tensor *t) {
@@ -163,7 +171,8 @@ static bool take_add(const folder *f, const ig_rt_step *s, ig_rt_layer *l) {
     l->source.part[IG_PACK_SHIFT] = other->tensor;
     return true;
   }
-  if (!ig_rt_find(f->b, other->tensor) || !ig_rt_fits_layer(l, other->tensor)) return false;
+  if (!ig_rt_find(f->b, other->tensor) || !ig_rt_fits_layer(f->b->plan->c, l, other->tensor))
+    return false;
   l->residual = other->tensor;
   return true;
 }
@@ -211,7 +220,7 @@ static ig_rt_step *only_reader(const folder *f, const ig_rt_layer *l) {
   for (size_t i = 0; s->op && i < s->op->schema.nargs; i++) {
     const ig_value *v = &s->args[i];
     bool reads = v->kind == IG_KIND_TENSOR && v->tensor->storage == l->y->storage;
-    if (reads) return ig_rt_fits_layer(l, v->tensor) ? s : NULL;
+    if (reads) return ig_rt_fits_layer(f->b->plan->c, l, v->tensor) ? s : NULL;
   }
   return NULL;
 }
@@ -229,7 +238,8 @@ static bool fold(const folder *f, size_t i) {
   ig_rt_layer found;
   if (!starts_layer(b, at, &found)) return true;
   for (ig_rt_step *s; (s = only_reader(f, &found));) {
-    if (s->op->schema.nrets == 0 || !ig_rt_fits_layer(&found, s->outs[0].tensor)) break;
+    if (s->sized || s->op->schema.nrets == 0) break;
+    if (!ig_rt_fits_layer(b->plan->c, &found, s->outs[0].tensor)) break;
     if (!is_undisturbed(at, s) || !take(f, s, &found)) break;
     found.ops[found.nops++] = s->op;
     found.y = s->outs[0].tensor;

@@ -15,7 +15,7 @@ ig_rt_step *ig_form_producer(const ig_binding *b, const ig_tensor *t) {
   const ig_rt_buffer *x = ig_rt_find(b, t);
   if (!x || x->place == IG_PLACE_INPUT || x->first == IG_RT_NEVER) return NULL;
   ig_rt_step *s = &b->steps.at[x->first];
-  return s->op && !s->dead ? s : NULL;
+  return s->op && !s->dead && !s->sized ? s : NULL;
 }
 
 static ig_rt_step *look_at(ig_rt_form *f, ig_rt_step *s) {
@@ -27,15 +27,16 @@ static ig_rt_step *look_at(ig_rt_form *f, ig_rt_step *s) {
 ig_rt_step *ig_form_made_by(ig_rt_form *f, const ig_tensor *t, ig_role role) {
   ig_rt_step *s = ig_form_producer(f->b, t);
   if (!s || ig_role_of(s->op)->role != role) return NULL;
-  return ig_rt_same_layout(s->outs[0].tensor, t) ? look_at(f, s) : NULL;
+  return ig_rt_same_layout(f->b->plan->c, s->outs[0].tensor, t) ? look_at(f, s) : NULL;
 }
 
 ig_rt_step *ig_form_made_flat(ig_rt_form *f, const ig_tensor *t, ig_role role) {
   ig_rt_step *s = ig_form_producer(f->b, t);
   if (!s || ig_role_of(s->op)->role != role) return NULL;
   const ig_tensor *y = s->outs[0].tensor;
-  bool same = y->dtype == t->dtype && y->offset.value == t->offset.value && ig_tensor_is_dense(y) &&
-              ig_tensor_is_dense(t) && ig_tensor_numel(y) == ig_tensor_numel(t);
+  ig_ctx *c = f->b->plan->c;
+  bool same = y->dtype == t->dtype && ig_int_eq(c, y->offset, t->offset) && ig_rt_is_dense(c, y) &&
+              ig_rt_is_dense(c, t) && ig_int_eq(c, ig_rt_numel(c, y), ig_rt_numel(c, t));
   return same ? look_at(f, s) : NULL;
 }
 
@@ -60,8 +61,8 @@ bool ig_form_is_undisturbed(const ig_rt_form *f, const ig_rt_step *s) {
   return true;
 }
 
-static bool same_value(const ig_tensor *a, const ig_tensor *b) {
-  return a && b && a->storage == b->storage && ig_rt_same_layout(a, b);
+static bool same_value(const ig_rt_form *f, const ig_tensor *a, const ig_tensor *b) {
+  return a && b && a->storage == b->storage && ig_rt_same_layout(f->b->plan->c, a, b);
 }
 
 static bool is_near(double x, double expected) {
@@ -90,7 +91,7 @@ static bool multiply_factors(ig_rt_form *f, const ig_rt_step *s, const ig_tensor
     double number = 0;
     const ig_tensor *t = ig_value_tensor(&s->args[i]);
     bool known = ig_form_is_number(f->b, &s->args[i], &number);
-    if (!known && (!t || !ig_rt_same_sizes(t, s->outs[0].tensor))) return false;
+    if (!known && (!t || !ig_rt_same_sizes(f->b->plan->c, t, s->outs[0].tensor))) return false;
   }
   for (int i = 0; i < 2; i++) {
     double number = 0;
@@ -108,7 +109,7 @@ static void multiply(ig_rt_form *f, ig_tensor *t, const ig_tensor *stop, int dep
   double number = 0;
   const ig_rt_step *s = NULL;
   ig_tensor *rest = NULL;
-  if (depth > 0 && !same_value(t, stop)) {
+  if (depth > 0 && !same_value(f, t, stop)) {
     s = ig_form_made_by(f, t, IG_ROLE_TIMES);
     if (s && multiply_factors(f, s, stop, depth - 1, p)) return;
     rest = ig_form_unscaled(f, t, &number);
@@ -128,7 +129,7 @@ ig_tensor *ig_form_unscaled(ig_rt_form *f, const ig_tensor *t, double *number) {
   for (int i = over ? 1 : 0; s && i < 2; i++) {
     ig_tensor *rest = ig_value_tensor(&s->args[1 - i]);
     if (!rest || !ig_form_is_number(f->b, &s->args[i], number)) continue;
-    if (!ig_rt_same_sizes(rest, t) || rest->dtype != t->dtype) continue;
+    if (!ig_rt_same_sizes(f->b->plan->c, rest, t) || rest->dtype != t->dtype) continue;
     if (over) *number = 1 / *number;
     return rest;
   }
@@ -145,7 +146,7 @@ static ig_tensor *without_summand(ig_rt_form *f, const ig_tensor *t, double numb
   if (!s || !ig_form_is_number(f->b, &s->args[2], &alpha) || !is_near(alpha, 1)) return NULL;
   for (int i = 0; i < 2; i++) {
     ig_tensor *other = ig_value_tensor(&s->args[1 - i]);
-    bool fits = other && ig_rt_same_sizes(other, t) && other->dtype == t->dtype;
+    bool fits = other && ig_rt_same_sizes(f->b->plan->c, other, t) && other->dtype == t->dtype;
     if (fits && ig_form_is_number(f->b, &s->args[i], &found) && is_near(found, number)) {
       return other;
     }
@@ -167,10 +168,11 @@ static bool is_cube(ig_rt_form *f, ig_tensor *t, const ig_tensor *x) {
   if (p.n == 1) {
     double exponent = 0;
     const ig_rt_step *s = ig_form_made_by(f, p.at[0], IG_ROLE_POWER);
-    return s && same_value(ig_value_tensor(&s->args[0]), x) &&
+    return s && same_value(f, ig_value_tensor(&s->args[0]), x) &&
            ig_form_is_number(f->b, &s->args[1], &exponent) && is_near(exponent, 3);
   }
-  return p.n == 3 && same_value(p.at[0], x) && same_value(p.at[1], x) && same_value(p.at[2], x);
+  return p.n == 3 && same_value(f, p.at[0], x) && same_value(f, p.at[1], x) &&
+         same_value(f, p.at[2], x);
 }
 
 // The operand of the GELU whose factor 1 + f(...) is u; NULL: there is none.
@@ -189,7 +191,8 @@ static ig_tensor *gelu_operand(ig_rt_form *f, const ig_tensor *u, bool *tanh) {
   for (int i = 0; s && i < 2; i++) {
     ig_tensor *x = ig_value_tensor(&s->args[i]);
     ig_tensor *cube = ig_value_tensor(&s->args[1 - i]);
-    bool fits = x && cube && ig_rt_same_sizes(x, sum) && ig_rt_same_sizes(cube, sum);
+    bool fits = x && cube && ig_rt_same_sizes(f->b->plan->c, x, sum) &&
+                ig_rt_same_sizes(f->b->plan->c, cube, sum);
     if (fits && ig_value_is(&s->args[2], 1) && is_cube(f, cube, x)) return x;
   }
   return NULL;
@@ -203,8 +206,8 @@ static ig_tensor *find_gelu(ig_rt_form *f, ig_tensor *y, bool *tanh) {
     product p = {.number = 1};
     if (x) multiply(f, y, x, 3, &p);
     if (p.n != 2 || !is_near(p.number, 0.5)) continue;
-    int k = same_value(p.at[0], all.at[i]) ? 1 : 0;
-    if (same_value(p.at[1 - k], all.at[i]) && same_value(p.at[k], x)) return x;
+    int k = same_value(f, p.at[0], all.at[i]) ? 1 : 0;
+    if (same_value(f, p.at[1 - k], all.at[i]) && same_value(f, p.at[k], x)) return x;
   }
   return NULL;
 }
@@ -215,7 +218,7 @@ static ig_tensor *find_silu(ig_rt_form *f, const ig_rt_step *s) {
     ig_tensor *x = ig_value_tensor(&s->args[i]);
     const ig_tensor *t = ig_value_tensor(&s->args[1 - i]);
     const ig_rt_step *g = x && t ? ig_form_made_by(f, t, IG_ROLE_SIGMOID) : NULL;
-    if (g && same_value(ig_value_tensor(&g->args[0]), x)) return x;
+    if (g && same_value(f, ig_value_tensor(&g->args[0]), x)) return x;
   }
   return NULL;
 }
@@ -253,7 +256,7 @@ bool ig_rt_find_forms(ig_binding *b) {
   bool ok = uses != NULL;
   for (size_t i = 0; ok && i < b->steps.n; i++) {
     ig_rt_step *s = &b->steps.at[i];
-    ig_role role = s->op && !s->dead ? ig_role_of(s->op)->role : IG_ROLE_NONE;
+    ig_role role = s->op && !s->dead && !s->sized ? ig_role_of(s->op)->role : IG_ROLE_NONE;
     if (role == IG_ROLE_TIMES) ok = find_activation(b, s);
     if (role == IG_ROLE_MATRICES) ok = ig_form_find_attention(b, uses, i);
   }

@@ -23,17 +23,83 @@ void ig_layer_each_result(const ig_rt_layer *l, ig_rt_visit *fn, void *user) {
   fn(user, l->y);
 }
 
-bool ig_rt_prepare_layer(ig_binding *b, ig_rt_layer *l) {
+// ---- sizes
+
+static ig_attention_strides strides_of(const ig_tensor *t) {
+  const ig_int *s = ig_strides(t);
+  return (ig_attention_strides){s[0].value, s[1].value, s[2].value};
+}
+
+static void size_attention(ig_rt_layer *l) {
+  ig_attention_shape *a = &l->attention;
+  a->batch = ig_sizes(l->x)[0].value;
+  a->heads = ig_sizes(l->x)[1].value;
+  a->lq = ig_sizes(l->x)[2].value;
+  a->d = ig_sizes(l->x)[3].value;
+  a->lk = ig_sizes(l->keys)[2].value;
+  a->dv = ig_sizes(l->values)[3].value;
+  a->q = strides_of(l->x);
+  a->k = strides_of(l->keys);
+  a->v = strides_of(l->values);
+  a->out = strides_of(l->y);
+  if (!l->mask) return;
+  a->mask_batch = ig_strides(l->mask)[0].value;
+  a->mask_head = ig_strides(l->mask)[1].value;
+  a->mask_row = ig_strides(l->mask)[2].value;
+  a->mask_col = ig_strides(l->mask)[3].value;
+}
+
+static void size_convolution(ig_rt_layer *l) {
+  l->shape.n = ig_sizes(l->y)[0].value;
+  for (int d = 0; d < 3; d++) {
+    l->shape.in[d] = l->in[d].value;
+    l->shape.out[d] = l->out[d].value;
+  }
+}
+
+void ig_rt_size_layer(ig_rt_layer *l) {
+  const ig_tensor *blocks = l->work == IG_WORK_TO_BLOCKS ? l->y : l->x;
+  switch (l->work) {
+    case IG_WORK_ATTENTION:
+      size_attention(l);
+      return;
+    case IG_WORK_TO_BLOCKS:
+    case IG_WORK_FROM_BLOCKS:
+      l->shape.n = ig_sizes(blocks)[0].value;
+      l->shape.in[2] = ig_sizes(blocks)[2].value;
+      return;
+    default:
+      break;
+  }
+  if (l->shape.channels_last) {
+    l->shape.in[2] = l->shape.out[2] = ig_tensor_numel(l->x) / l->shape.cin;
+  } else {
+    size_convolution(l);
+  }
+}
+
+void ig_rt_each_size(ig_rt_layer *l, void (*fn)(void *user, ig_int *i), void *user) {
+  for (int d = 0; d < 3; d++) {
+    fn(user, &l->in[d]);
+    fn(user, &l->out[d]);
+  }
+}
+
+void ig_rt_use_need(ig_rt_layer *l, const ig_need *need) {
+  l->need = need;
+}
+
+bool ig_rt_prepare_layer(ig_binding *b, ig_rt_layer *l, ig_need *need) {
   ig_ctx *c = b->plan->c;
-  l->need = ig_need_make(true);
+  *need = ig_need_make(true);
   if (l->work == IG_WORK_ATTENTION) {
-    ig_attention_need_f32(&l->attention, &l->need);
+    ig_attention_need_f32(&l->attention, need);
   } else if (l->work == IG_WORK_LAYER) {
     if (!l->pack) l->pack = ig_packs_get(c, b->plan->packs, &l->source);
     if (!l->pack) return false;
-    ig_layer_need(l->pack->layer, &l->shape, &l->need);
+    ig_layer_need(l->pack->layer, &l->shape, need);
   }
-  size_t bytes = ig_need_bytes(&l->need);
+  size_t bytes = ig_need_bytes(need);
   if (bytes >= IG_SIZE_NONE) return ig_fail(c, IG_NOMEM, "out of memory: a layer") == IG_OK;
   if (bytes > b->work) b->work = bytes;
   return true;
@@ -72,7 +138,7 @@ void ig_rt_run_layer(ig_ctx *c, const ig_rt_layer *l, void *work) {
                     .lo = l->lo,
                     .hi = l->hi};
   ig_workspace w;
-  ig_workspace_enter(&w, &l->need, work);
+  ig_workspace_enter(&w, l->need, work);
   bool ok = l->work == IG_WORK_ATTENTION ? run_attention(l) : ig_layer_run(l->pack->layer, s, &io);
   ig_workspace_leave(&w);
   if (!ok) (void)ig_fail(c, IG_NOMEM, "out of memory: working memory of a layer");

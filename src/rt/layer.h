@@ -27,6 +27,8 @@ enum { IG_LAYER_OPS = 8 };
 struct ig_rt_layer {
   ig_rt_work work;
   ig_conv shape;                 // TO and FROM_BLOCKS: n, cin and in alone
+  ig_int in[3];                  // sizes of the images of a convolution, which its tensors do not
+  ig_int out[3];                 // show: in blocks there are only pixels
   ig_attention_shape attention;  // IG_WORK_ATTENTION, whose queries are x
   ig_tensor *x;
   ig_tensor *y;
@@ -38,8 +40,8 @@ struct ig_rt_layer {
   float lo;  // IG_ACT_CLAMP
   float hi;
   ig_pack_source source;
-  const ig_pack *pack;  // given back with the binding
-  ig_need need;
+  const ig_pack *pack;             // given back with the binding
+  const ig_need *need;             // of the current frame
   const ig_op *ops[IG_LAYER_OPS];  // what it computes, in order
   size_t nops;
 };
@@ -88,14 +90,14 @@ const ig_role_facts *ig_role_of_call(const ig_op *op, const ig_value *args);
 
 // Elements of a dense f32 tensor of at least two dimensions as images, channels and pixels.
 typedef struct ig_rt_image {
-  int64_t n;
+  ig_int n;
   int64_t channels;
-  int64_t pixels;
+  ig_int pixels;
 } ig_rt_image;
-bool ig_rt_image_of(const ig_tensor *t, ig_rt_image *out);
+bool ig_rt_image_of(ig_ctx *c, const ig_tensor *t, ig_rt_image *out);
 
 // The memory of t seen otherwise, held by the binding; strides NULL: dense. NULL after an error.
-ig_tensor *ig_rt_view(ig_binding *b, ig_tensor *t, const int64_t *sizes, const int64_t *strides,
+ig_tensor *ig_rt_view(ig_binding *b, ig_tensor *t, const ig_int *sizes, const ig_int *strides,
                       int n);
 
 // Who reads a buffer.
@@ -113,7 +115,7 @@ bool ig_rt_is_bias(const ig_binding *b, const ig_value *v, int64_t channels);
 // Layers of rows: is the step one? Then l is set up. False also after an error.
 bool ig_rt_starts_rows(ig_binding *b, const ig_rt_step *s, ig_rt_layer *l);
 // Has t the elements of the layer's result, in their order?
-bool ig_rt_fits_layer(const ig_rt_layer *l, const ig_tensor *t);
+bool ig_rt_fits_layer(ig_ctx *c, const ig_rt_layer *l, const ig_tensor *t);
 
 // ---- the passes, in this order; false after an error
 bool ig_rt_find_forms(ig_binding *b);   // formulas become the operators that they compute

@@ -210,45 +210,62 @@ static void give(allocator *a, size_t offset, size_t bytes) {
   if (i > 0) (void)join(a, i - 1);
 }
 
-bool ig_rt_same_sizes(const ig_tensor *a, const ig_tensor *b) {
+bool ig_rt_same_sizes(ig_ctx *c, const ig_tensor *a, const ig_tensor *b) {
   if (a->ndim != b->ndim) return false;
   for (int d = 0; d < a->ndim; d++) {
-    if (ig_sizes(a)[d].value != ig_sizes(b)[d].value) return false;
+    if (!ig_int_eq(c, ig_sizes(a)[d], ig_sizes(b)[d])) return false;
   }
   return true;
 }
 
-bool ig_rt_same_layout(const ig_tensor *a, const ig_tensor *b) {
-  if (a->ndim != b->ndim || a->dtype != b->dtype || a->offset.value != b->offset.value) {
+bool ig_rt_same_layout(ig_ctx *c, const ig_tensor *a, const ig_tensor *b) {
+  if (a->ndim != b->ndim || a->dtype != b->dtype || !ig_int_eq(c, a->offset, b->offset)) {
     return false;
   }
   for (int d = 0; d < a->ndim; d++) {
-    int64_t size = ig_sizes(a)[d].value;
-    if (size != ig_sizes(b)[d].value) return false;
-    if (size != 1 && ig_strides(a)[d].value != ig_strides(b)[d].value) return false;
+    ig_int size = ig_sizes(a)[d];
+    if (!ig_int_eq(c, size, ig_sizes(b)[d])) return false;
+    if (ig_int_eq_i64(c, size, 1)) continue;
+    if (!ig_int_eq(c, ig_strides(a)[d], ig_strides(b)[d])) return false;
   }
   return true;
+}
+
+bool ig_rt_is_dense(ig_ctx *c, const ig_tensor *t) {
+  return ig_tensor_is_symbolic(t) ? ig_tensor_is_contiguous(c, t) : ig_tensor_is_dense(t);
+}
+
+ig_int ig_rt_numel(ig_ctx *c, const ig_tensor *t) {
+  ig_int n = ig_const(1);
+  for (int d = 0; d < t->ndim; d++) n = ig_int_mul(c, n, ig_sizes(t)[d]);
+  return n;
+}
+
+bool ig_rt_is_whole(ig_ctx *c, const ig_rt_buffer *x, const ig_tensor *t) {
+  return x && t->dtype == x->whole->dtype && ig_int_eq_i64(c, t->offset, 0) &&
+         ig_rt_is_dense(c, t) && ig_int_eq(c, ig_rt_numel(c, t), x->elements);
 }
 
 // Can the result of the current step be written over this operand, element by element?
 static bool dies_here(const allocator *a, const ig_rt_buffer *x, const ig_rt_buffer *result) {
   // A part of it may be another operand.
-  return x && x->place == IG_PLACE_SLAB && !x->parts && x->last == a->step && x->first != a->step &&
-         rounded(x->bytes) == rounded(result->bytes);
+  return x && x->place == IG_PLACE_SLAB && !x->parts && x->until == a->step &&
+         x->first != a->step && rounded(x->bytes) == rounded(result->bytes);
 }
 
 static void take_over(allocator *a, ig_rt_buffer *result, ig_rt_buffer *operand) {
   result->takes = (int64_t)number_of(a->b, operand);
   result->offset = operand->offset;
-  operand->last = IG_RT_NEVER;  // its memory is given back with that of the result
+  operand->until = IG_RT_NEVER;  // its memory is given back with that of the result
 }
 
 static bool reuse_operand(allocator *a, ig_tensor *t, ig_rt_buffer *result) {
   const ig_rt_step *s = a->at;
+  ig_ctx *c = a->b->plan->c;
   if (a->b->plan->without & IG_PLAN_NO_REUSE) return false;
   if (s->chain) {
     for (size_t k = 0;; k++) {
-      ig_tensor *operand = ig_chain_overwritable(s->chain, t, k);
+      ig_tensor *operand = ig_chain_overwritable(c, s->chain, t, k);
       if (!operand) return false;
       ig_rt_buffer *x = ig_rt_find(a->b, operand);
       if (!dies_here(a, x, result)) continue;
@@ -258,14 +275,14 @@ static bool reuse_operand(allocator *a, ig_tensor *t, ig_rt_buffer *result) {
   }
   if (!s->op || !s->op->pointwise || ig_op_has_kernel(s->op)) return false;
   for (size_t i = 0; i < s->op->operands; i++) {
-    if (s->args[i].kind != IG_KIND_TENSOR || !ig_rt_same_layout(s->args[i].tensor, t)) continue;
+    if (s->args[i].kind != IG_KIND_TENSOR || !ig_rt_same_layout(c, s->args[i].tensor, t)) continue;
     ig_rt_buffer *x = ig_rt_find(a->b, s->args[i].tensor);
     if (!dies_here(a, x, result)) continue;
     // Another operand may show the same memory in another order.
     size_t views = 0;
     for (size_t k = 0; k < s->op->operands; k++) {
       views += s->args[k].kind == IG_KIND_TENSOR && s->args[k].tensor->storage == x->storage &&
-               !ig_rt_same_layout(s->args[k].tensor, t);
+               !ig_rt_same_layout(c, s->args[k].tensor, t);
     }
     if (views) continue;
     take_over(a, result, x);
@@ -289,8 +306,8 @@ static void place_result(void *user, ig_tensor *t) {
 }
 
 static void free_if_last(allocator *a, ig_rt_buffer *x) {
-  if (!x || x->place != IG_PLACE_SLAB || x->last != a->step) return;
-  x->last = IG_RT_NEVER;
+  if (!x || x->place != IG_PLACE_SLAB || x->until != a->step) return;
+  x->until = IG_RT_NEVER;
   if (!(a->b->plan->without & IG_PLAN_NO_REUSE)) give(a, x->offset, rounded(x->bytes));
 }
 
@@ -299,9 +316,26 @@ static void free_visited(void *user, ig_tensor *t) {
   free_if_last(a, taken_for(a, t));
 }
 
+// Where the parts of concatenated values begin, from the beginning of the result.
+static void place_parts(ig_binding *b, const ig_rt_step *s) {
+  size_t at = 0;
+  for (size_t i = 0; s->joined && i < s->args[0].list.n; i++) {
+    ig_rt_buffer *x = ig_rt_find(b, s->args[0].list.at[i].tensor);
+    x->offset = at;
+    at += x->bytes;
+  }
+}
+
 bool ig_rt_place_buffers(ig_binding *b) {
   ig_ctx *c = b->plan->c;
   allocator a = {.b = b, .ok = true};
+  for (size_t i = 0; i < b->buffers.n; i++) {
+    ig_rt_buffer *x = &b->buffers.at[i];
+    x->until = x->last;
+    x->takes = -1;
+    x->placed = false;
+  }
+  for (size_t i = 0; i < b->steps.n; i++) place_parts(b, &b->steps.at[i]);
   for (size_t i = 0; i < b->steps.n && a.ok; i++) {
     a.step = (uint32_t)i;
     a.at = &b->steps.at[i];

@@ -31,6 +31,8 @@ bool ig_rt_make_outputs(ig_binding *b) {
     if (!x && ig_is_fake(o->value.tensor)) b->interpreted = true;
     if (x && x->place == IG_PLACE_INPUT) {
       o->input = (int64_t)x->index;
+    } else if (x && x->place == IG_PLACE_FIXED) {
+      continue;  // copied, as all constants are
     } else if (x && !join_group(b, o, x)) {
       return false;
     }
@@ -52,13 +54,13 @@ static ig_tensor *show(ig_ctx *c, const ig_tensor *like, ig_tensor *bytes) {
   return ig_tensor_retain(ig_tensor_make(c, &m, false));
 }
 
-static void drop_set(ig_binding *b, size_t group, size_t set) {
-  ig_rt_group *g = &b->groups.at[group];
+static void drop_set(const ig_binding *b, ig_rt_sets *sets, ig_rt_shown *shown, size_t group,
+                     size_t set) {
+  ig_rt_sets *g = &sets[group];
   for (size_t i = 0; i < b->plan->source.noutputs; i++) {
-    ig_rt_output *o = &b->outputs[i];
-    if (o->group != (int64_t)group) continue;
-    ig_tensor_release(o->shown[set]);
-    o->shown[set] = NULL;
+    if (b->outputs[i].group != (int64_t)group) continue;
+    ig_tensor_release(shown[i].at[set]);
+    shown[i].at[set] = NULL;
   }
   ig_tensor_release(g->memory[set]);
   g->memory[set] = NULL;
@@ -66,15 +68,16 @@ static void drop_set(ig_binding *b, size_t group, size_t set) {
 
 static bool make_set(ig_binding *b, size_t group, size_t set) {
   ig_ctx *c = b->plan->c;
-  ig_rt_group *g = &b->groups.at[group];
+  ig_rt_sets *g = &b->sets[group];
   ig_scope s = ig_scope_open(c);
-  g->memory[set] = make_bytes(c, b->buffers.at[g->buffer].bytes);
+  g->memory[set] = make_bytes(c, b->buffers.at[b->groups.at[group].buffer].bytes);
   for (size_t i = 0; g->memory[set] && i < b->plan->source.noutputs; i++) {
-    ig_rt_output *o = &b->outputs[i];
-    if (o->group == (int64_t)group) o->shown[set] = show(c, o->value.tensor, g->memory[set]);
+    const ig_rt_output *o = &b->outputs[i];
+    if (o->group != (int64_t)group) continue;
+    b->shown[i].at[set] = show(c, o->value.tensor, g->memory[set]);
   }
   ig_scope_close(c, s);
-  if (c->status != IG_OK) drop_set(b, group, set);
+  if (c->status != IG_OK) drop_set(b, b->sets, b->shown, group, set);
   return c->status == IG_OK;
 }
 
@@ -84,17 +87,17 @@ static int count_of(const ig_ref *r) {
 
 // Does nobody but the plan refer to it?
 static bool is_free(const ig_binding *b, size_t group, size_t set) {
-  const ig_rt_group *g = &b->groups.at[group];
+  const ig_rt_sets *g = &b->sets[group];
   if (!g->memory[set]) return false;
   for (size_t i = 0; i < b->plan->source.noutputs; i++) {
-    const ig_rt_output *o = &b->outputs[i];
-    if (o->group == (int64_t)group && count_of(&o->shown[set]->ref) != 1) return false;
+    if (b->outputs[i].group != (int64_t)group) continue;
+    if (count_of(&b->shown[i].at[set]->ref) != 1) return false;
   }
-  return count_of(&g->memory[set]->storage->ref) == 1 + (int)g->members;
+  return count_of(&g->memory[set]->storage->ref) == 1 + (int)b->groups.at[group].members;
 }
 
 static bool choose_set(ig_binding *b, size_t group) {
-  ig_rt_group *g = &b->groups.at[group];
+  ig_rt_sets *g = &b->sets[group];
   for (size_t k = 0; k < IG_RT_SETS; k++) {
     if (!is_free(b, group, k)) continue;
     g->set = k;
@@ -104,7 +107,7 @@ static bool choose_set(ig_binding *b, size_t group) {
   while (k < IG_RT_SETS && g->memory[k]) k++;
   if (k == IG_RT_SETS) {  // all are in use: the oldest one is the callers' alone from now on
     k = (g->set + 1) % IG_RT_SETS;
-    drop_set(b, group, k);
+    drop_set(b, b->sets, b->shown, group, k);
   }
   g->set = k;
   return make_set(b, group, k);
@@ -131,12 +134,14 @@ static bool is_direct(const ig_binding *b, const ig_rt_output *o) {
          bytes_of(t) == b->buffers.at[g->buffer].bytes;
 }
 
-static bool wrap_target(ig_binding *b, ig_rt_output *o, const ig_plan_target *target) {
+static bool wrap_target(ig_binding *b, size_t i, const ig_plan_target *target) {
   ig_ctx *c = b->plan->c;
-  if (o->bound && o->bound->storage->data == target->data && count_of(&o->bound->ref) == 1) {
+  ig_rt_shown *shown = &b->shown[i];
+  if (shown->bound && shown->bound->storage->data == target->data &&
+      count_of(&shown->bound->ref) == 1) {
     return true;
   }
-  const ig_tensor *t = o->value.tensor;
+  const ig_tensor *t = b->outputs[i].value.tensor;
   int64_t sizes[IG_MAX_DIM];
   for (int d = 0; d < t->ndim; d++) sizes[d] = ig_sizes(t)[d].value;
   ig_foreign memory = {.data = target->data, .bytes = target->bytes};
@@ -144,26 +149,26 @@ static bool wrap_target(ig_binding *b, ig_rt_output *o, const ig_plan_target *ta
   ig_tensor *fresh = ig_tensor_retain(ig_tensor_wrap(c, t->dtype, sizes, t->ndim, &memory));
   ig_scope_close(c, s);
   if (!fresh) return false;
-  ig_tensor_release(o->bound);
-  o->bound = fresh;
+  ig_tensor_release(shown->bound);
+  shown->bound = fresh;
   return true;
 }
 
 bool ig_rt_open_outputs(ig_binding *b, const ig_plan_target *targets) {
   ig_ctx *c = b->plan->c;
-  for (size_t k = 0; k < b->groups.n; k++) b->groups.at[k].direct = NULL;
+  for (size_t k = 0; k < b->groups.n; k++) b->sets[k].direct = NULL;
   for (size_t i = 0; targets && i < b->plan->source.noutputs; i++) {
-    ig_rt_output *o = &b->outputs[i];
+    const ig_rt_output *o = &b->outputs[i];
     if (!targets[i].data || o->value.kind != IG_KIND_TENSOR) continue;
     if (!check_target(c, i, o->value.tensor, &targets[i])) return false;
     if (o->group < 0 || !is_direct(b, o)) continue;
-    if (!wrap_target(b, o, &targets[i])) return false;
-    b->groups.at[o->group].direct = targets[i].data;
+    if (!wrap_target(b, i, &targets[i])) return false;
+    b->sets[o->group].direct = targets[i].data;
   }
   for (size_t k = 0; k < b->groups.n; k++) {
-    ig_rt_group *g = &b->groups.at[k];
+    const ig_rt_sets *g = &b->sets[k];
     if (!g->direct && !choose_set(b, k)) return false;
-    ig_rt_buffer *x = &b->buffers.at[g->buffer];
+    ig_rt_buffer *x = &b->buffers.at[b->groups.at[k].buffer];
     x->storage->data = g->direct ? g->direct : g->memory[g->set]->storage->data;
   }
   return true;
@@ -183,7 +188,7 @@ static ig_tensor *copy_of(ig_ctx *c, const ig_tensor *t) {
 // The result shows an input: the same part of the tensor that was given.
 static ig_tensor *part_of(ig_ctx *c, const ig_tensor *planned, const ig_tensor *source,
                           ig_tensor *given) {
-  if (ig_rt_same_layout(planned, source)) {
+  if (ig_rt_same_layout(c, planned, source)) {
     return ig_pool_add(c, &ig_tensor_retain(given)->ref) ? given : NULL;
   }
   ig_meta m;
@@ -224,8 +229,9 @@ static bool settle(ig_binding *b, ig_value *v) {
   return items != NULL;
 }
 
-static bool close_output(ig_binding *b, ig_rt_output *o, const ig_value *inputs, ig_value *out) {
+static bool close_output(ig_binding *b, size_t i, const ig_value *inputs, ig_value *out) {
   ig_ctx *c = b->plan->c;
+  const ig_rt_output *o = &b->outputs[i];
   *out = o->value;
   if (o->value.kind == IG_KIND_NODE) {
     *out = b->env[o->value.node->index];
@@ -234,8 +240,9 @@ static bool close_output(ig_binding *b, ig_rt_output *o, const ig_value *inputs,
   if (o->value.kind != IG_KIND_TENSOR) return true;
   ig_tensor *t = o->value.tensor;
   if (o->group >= 0) {
-    const ig_rt_group *g = &b->groups.at[o->group];
-    out->tensor = ig_tensor_retain(g->direct ? o->bound : o->shown[g->set]);
+    const ig_rt_sets *g = &b->sets[o->group];
+    const ig_rt_shown *shown = &b->shown[i];
+    out->tensor = ig_tensor_retain(g->direct ? shown->bound : shown->at[g->set]);
     return ig_pool_add(c, &out->tensor->ref);
   }
   if (o->input >= 0) {
@@ -251,7 +258,7 @@ static bool close_output(ig_binding *b, ig_rt_output *o, const ig_value *inputs,
 bool ig_rt_close_outputs(ig_binding *b, const ig_value *inputs, const ig_plan_target *targets,
                          ig_value *outs) {
   for (size_t i = 0; i < b->plan->source.noutputs; i++) {
-    if (!close_output(b, &b->outputs[i], inputs, &outs[i])) return false;
+    if (!close_output(b, i, inputs, &outs[i])) return false;
   }
   return ig_rt_fill_targets(b->plan, targets, outs);
 }
@@ -268,11 +275,9 @@ bool ig_rt_fill_targets(ig_plan *p, const ig_plan_target *targets, const ig_valu
   return true;
 }
 
-void ig_rt_free_outputs(ig_binding *b) {
+void ig_rt_free_sets(const ig_binding *b, ig_rt_sets *sets, ig_rt_shown *shown) {
   for (size_t k = 0; k < b->groups.n; k++) {
-    for (size_t set = 0; set < IG_RT_SETS; set++) drop_set(b, k, set);
+    for (size_t set = 0; set < IG_RT_SETS; set++) drop_set(b, sets, shown, k, set);
   }
-  for (size_t i = 0; b->outputs && i < b->plan->source.noutputs; i++) {
-    ig_tensor_release(b->outputs[i].bound);
-  }
+  for (size_t i = 0; i < b->plan->source.noutputs; i++) ig_tensor_release(shown[i].bound);
 }

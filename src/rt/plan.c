@@ -9,7 +9,7 @@
 #include "base/blocks.h"
 #include "base/budget.h"
 #include "op/interpret.h"
-#include "rt/binding.h"
+#include "rt/frame.h"
 #include "rt/packs.h"
 
 // Bindings that are kept; the one that was not used for the longest time makes room.
@@ -47,7 +47,8 @@ ig_plan *ig_plan_create(ig_ctx *c, const ig_plan_source *source, unsigned withou
 static void free_binding(ig_binding *b) {
   if (!b) return;
   ig_ctx *c = b->plan->c;
-  ig_rt_free_outputs(b);
+  ig_rt_free_frames(b);
+  ig_rt_free_symbols(b);
   ig_rt_free_layers(b);
   for (size_t i = 0; i < b->held.n; i++) ig_tensor_release(b->held.at[i]);
   for (size_t i = 0; i < b->buffers.n; i++) ig_ref_release(&b->buffers.at[i].storage->ref);
@@ -134,66 +135,61 @@ static bool can_plan(const ig_plan *p, const ig_value *inputs) {
   return true;
 }
 
+// Is the binding for inputs like these, if its guards hold?
 static bool fits(const ig_binding *b, const ig_value *inputs) {
   const ig_plan *p = b->plan;
+  const ig_rt_symbols *s = b->symbols;
   if (b->dtype != ig_ctx_default_dtype(p->c) || b->threads != ig_threads_get()) return false;
   if (b->level != ig_cpu_level()) return false;
+  for (size_t k = 0; s && k < s->n; k++) s->values[k] = -1;
   for (size_t i = 0; i < p->source.ninputs; i++) {
-    if (!p->constant[i] && !same_input(&b->inputs[i], &inputs[i])) return false;
+    if (p->constant[i]) continue;
+    if (s && s->sizes[i]) {
+      if (inputs[i].kind != IG_KIND_TENSOR || !ig_rt_read_symbols(b, i, inputs[i].tensor)) {
+        return false;
+      }
+    } else if (!same_input(&b->inputs[i], &inputs[i])) {
+      return false;
+    }
   }
   return true;
 }
 
 // ---- making a binding
 
-bool ig_rt_prepare_step(ig_binding *b, ig_rt_step *s) {
+bool ig_rt_prepare_step(ig_binding *b, const ig_rt_step *s, ig_prep *prep) {
   ig_ctx *c = b->plan->c;
-  ig_prep *prep = ig_arena_push(&b->memory, sizeof *prep);
-  if (!prep) return ig_no_memory(c);
   ig_prepare(c, s->op, s->args, s->outs, prep);
   if (c->status != IG_OK) return false;
   size_t bytes = ig_need_bytes(&prep->need);
   if (bytes >= IG_SIZE_NONE) return ig_no_memory(c);
   if (bytes > b->work) b->work = bytes;
-  s->prep = prep;
   return true;
 }
 
-static bool prepare(ig_binding *b) {
-  for (size_t i = 0; i < b->steps.n; i++) {
-    ig_rt_step *s = &b->steps.at[i];
-    if (s->layer && !ig_rt_prepare_layer(b, s->layer)) return false;
-    if (!s->op || s->prep || !ig_op_is_prepared(s->op)) continue;
-    if (!ig_rt_prepare_step(b, s)) return false;
-  }
-  return true;
-}
-
-// From here on the tensors of the plan are real.
-static void make_real(ig_binding *b) {
-  for (size_t i = 0; i < b->buffers.n; i++) {
-    ig_storage *s = b->buffers.at[i].storage;
-    s->bytes = b->buffers.at[i].bytes;
-    s->fake = false;
-  }
-}
-
-static bool build(ig_binding *b, const ig_value *inputs) {
-  ig_plan *p = b->plan;
-  ig_ctx *c = p->c;
-  b->inputs = ig_arena_array(&b->memory, p->source.ninputs + 1, sizeof *b->inputs);
-  b->outputs = ig_arena_array(&b->memory, p->source.noutputs + 1, sizeof *b->outputs);
-  if (!b->inputs || !b->outputs) return ig_no_memory(c);
+// Everything that does not depend on the sizes that vary; comparisons of these become guards.
+static bool make_steps(ig_binding *b, const ig_value *inputs) {
   if (!ig_rt_trace(b, inputs) || !ig_rt_make_outputs(b)) return false;
   if (b->interpreted) return true;
   if (!ig_rt_find_lifetimes(b) || !ig_rt_make_layers(b)) return false;
   if (!ig_rt_find_lifetimes(b) || !ig_rt_make_chains(b)) return false;
   if (!ig_rt_find_lifetimes(b)) return false;
   ig_rt_join(b);
-  if (!prepare(b) || !ig_rt_place_buffers(b)) return false;
-  if (!ig_rt_match_outputs(b)) return false;
-  make_real(b);
-  return true;
+  return ig_rt_match_outputs(b) && b->plan->c->status == IG_OK;
+}
+
+static bool build(ig_binding *b, const ig_value *inputs, bool symbolic) {
+  ig_plan *p = b->plan;
+  ig_ctx *c = p->c;
+  b->inputs = ig_arena_array(&b->memory, p->source.ninputs + 1, sizeof *b->inputs);
+  b->outputs = ig_arena_array(&b->memory, p->source.noutputs + 1, sizeof *b->outputs);
+  if (!b->inputs || !b->outputs) return ig_no_memory(c);
+  if (symbolic && !ig_rt_make_symbols(b, inputs)) return false;
+  if (!b->symbols) return make_steps(b, inputs) && (b->interpreted || ig_rt_add_frame(b));
+  ig_mode_scope mode = ig_mode_push_sym(c, b->symbols->sym);
+  bool ok = make_steps(b, inputs) && !b->interpreted;
+  ig_mode_pop(c, &mode);
+  return ok && ig_rt_collect_slots(b) && ig_rt_add_frame(b);
 }
 
 static ig_binding *create_binding(ig_plan *p) {
@@ -248,7 +244,17 @@ static ig_binding *make_binding(ig_plan *p, const ig_value *inputs) {
   if (p->source.admit && p->source.admit(c, p->source.user, inputs) != IG_OK) return NULL;
   ig_binding *b = create_binding(p);
   if (!b) return NULL;
-  bool ok = build(b, inputs);
+  bool symbolic = !p->numbers && !(p->without & IG_PLAN_NO_SYMBOLS);
+  bool ok = build(b, inputs, symbolic);
+  if (!ok && b->symbols && !ig_status_is_final(c->status)) {
+    // Something needs numbers: a loop, an interpreted node. Each combination of sizes is planned.
+    ig_ctx_clear(c);
+    free_binding(b);
+    b = create_binding(p);
+    if (!b) return NULL;
+    ok = build(b, inputs, false);
+    p->numbers = ok && !b->interpreted;
+  }
   if (!ok && !ig_status_is_final(c->status)) ok = leave(&b, inputs);
   if (!ok) {
     if (c->status == IG_OK) (void)ig_no_memory(c);
@@ -262,14 +268,36 @@ static ig_binding *make_binding(ig_plan *p, const ig_value *inputs) {
   return b;
 }
 
+static ig_binding *put_first(ig_plan *p, ig_binding **at) {
+  ig_binding *b = *at;
+  *at = b->next;
+  b->next = p->bindings;
+  p->bindings = b;
+  return b;
+}
+
+// A new frame of the binding; false after an error. Sizes that its kernels refuse are none.
+static bool extend(ig_binding *b, const ig_value *inputs, bool *done) {
+  ig_plan *p = b->plan;
+  ig_ctx *c = p->c;
+  if (p->source.admit && p->source.admit(c, p->source.user, inputs) != IG_OK) return false;
+  *done = ig_rt_add_frame(b);
+  if (*done) return true;
+  if (ig_status_is_final(c->status)) return false;
+  ig_ctx_clear(c);
+  return true;
+}
+
 static ig_binding *find_binding(ig_plan *p, const ig_value *inputs) {
   for (ig_binding **at = &p->bindings; *at; at = &(*at)->next) {
-    ig_binding *b = *at;
-    if (!fits(b, inputs)) continue;
-    *at = b->next;
-    b->next = p->bindings;
-    p->bindings = b;
-    return b;
+    if (!fits(*at, inputs)) continue;
+    if ((*at)->interpreted || ig_rt_use_frame(*at)) return put_first(p, at);
+  }
+  for (ig_binding **at = &p->bindings; *at; at = &(*at)->next) {
+    bool done = false;
+    if (!(*at)->symbols || !fits(*at, inputs) || !ig_rt_guards_hold(*at)) continue;
+    if (!extend(*at, inputs, &done)) return NULL;
+    if (done) return put_first(p, at);
   }
   return make_binding(p, inputs);
 }
@@ -279,6 +307,9 @@ static ig_binding *find_binding(ig_plan *p, const ig_value *inputs) {
 static bool grow(ig_ctx *c, void **block, size_t *size, size_t need) {
   need = ig_mem_add(need, ALIGN);
   if (*block && need <= *size) return true;
+  // Sizes that grow step by step (a longer text in every run) shall not take memory in every step.
+  size_t more = ig_mem_add(*size, *size / 4);
+  if (need < more) need = more;
   ig_block_free(c->alloc, *block, *size);
   *block = NULL;
   *size = 0;

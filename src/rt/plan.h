@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans: a program is run symbolically once per combination of input sizes, which gives a flat list
-// of prepared kernel calls over memory at fixed offsets; later runs with these sizes only execute
-// the list. What cannot be planned (control flow, sizes that depend on data, custom operators) is
-// interpreted inside the same list. docs/runtime.md describes the stages.
+// Plans: a program is run symbolically once, which gives a flat list of kernel calls; sizes that
+// vary are expressions in it. For each combination of sizes the calls are prepared and get memory
+// at fixed offsets; later runs with these sizes only execute the list. What cannot be planned
+// (control flow, sizes that depend on data, custom operators) is interpreted inside the same list.
+// docs/runtime.md describes the stages.
 //
 // A plan belongs to one context, and so to one thread.
 #ifndef RT_PLAN_H_
@@ -15,10 +16,18 @@ typedef struct ig_plan ig_plan;
 
 // Parts that can be switched off, for tests and for finding the cause of a difference.
 enum {
-  IG_PLAN_NO_CHAINS = 1,  // pointwise operators run one by one
-  IG_PLAN_NO_REUSE = 2,   // every value has memory of its own
-  IG_PLAN_NO_LAYERS = 4,  // convolutions are those of the interpreter, and so are all bits
+  IG_PLAN_NO_CHAINS = 1,   // pointwise operators run one by one
+  IG_PLAN_NO_REUSE = 2,    // every value has memory of its own
+  IG_PLAN_NO_LAYERS = 4,   // convolutions are those of the interpreter, and so are all bits
+  IG_PLAN_NO_SYMBOLS = 8,  // every combination of sizes has a plan of its own
+  IG_PLAN_ALL_SIZES = 16,  // sizes of inputs vary, also where the program does not say so
 };
+
+// A size that varies from run to run. Two with the same expression or name are always equal.
+typedef struct ig_plan_dim {
+  const ig_expr *expr;
+  const char *name;  // NULL: equal to no other
+} ig_plan_dim;
 
 // What is planned: a graph, or else a function that runs the model on values.
 typedef struct ig_plan_source {
@@ -28,6 +37,8 @@ typedef struct ig_plan_source {
   ig_status (*run)(ig_ctx *c, void *user, const ig_value *inputs, ig_value *outs);
   // If not NULL: called once per combination of sizes, before it is planned.
   ig_status (*admit)(ig_ctx *c, void *user, const ig_value *inputs);
+  // Without a graph, whose placeholders say so: does size d of this input vary? NULL: none does.
+  bool (*varies)(void *user, size_t input, int d, ig_plan_dim *out);
   void *user;
   size_t ninputs;
   const bool *constant;  // per input: the same tensor in every run; NULL: none is

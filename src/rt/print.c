@@ -2,8 +2,8 @@
 // Plans as text, and the times of their steps.
 #include <string.h>
 
-#include "rt/binding.h"
 #include "rt/chain.h"
+#include "rt/frame.h"
 #include "rt/layer.h"
 
 typedef struct printer {
@@ -14,7 +14,7 @@ typedef struct printer {
 } printer;
 
 static const char *place_text(ig_rt_place p) {
-  static const char *const texts[] = {"slab", "input", "output", "slab"};
+  static const char *const texts[] = {"slab", "input", "output", "slab", "constant"};
   return texts[p];
 }
 
@@ -28,7 +28,7 @@ static void print_tensor(void *user, ig_tensor *t) {
   ig_str_add(p->out, "]");
   p->more = true;
   const ig_rt_buffer *x = ig_rt_find(p->b, t);
-  if (!x) {
+  if (!x || x->place == IG_PLACE_FIXED) {
     ig_str_add(p->out, " constant");
   } else if (x->place == IG_PLACE_SLAB || x->place == IG_PLACE_PART) {
     ig_str_add(p->out, " slab+%zu%s", x->offset, p->results && x->takes >= 0 ? " (in place)" : "");
@@ -104,6 +104,9 @@ void ig_rt_print(const ig_binding *b, ig_str *out) {
              "kernels that allocate\n"
              "memory: %zu bytes for values that take %zu one by one, %zu bytes of working memory\n",
              b->steps.n, layers, changes, chains, interpreted, unprepared, b->slab, apart, b->work);
+  if (b->symbols) {
+    ig_str_add(out, "sizes: %zu of the inputs vary\n", b->symbols->n);
+  }
   if (layers) {
     ig_str_add(out, "layers: %.1f MFLOP, %zu bytes of packed weights\n", flops * 1e-6, packed);
   }

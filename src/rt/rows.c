@@ -25,8 +25,8 @@ static ig_tensor *matrix_of(ig_binding *b, ig_tensor *w, bool across) {
   return t && ig_rt_hold(b, t) ? t : NULL;
 }
 
-static bool is_rows(const ig_tensor *t) {
-  return t->dtype == IG_F32 && !t->quantizer && t->ndim >= 2 && ig_tensor_is_dense(t);
+static bool is_rows(ig_ctx *c, const ig_tensor *t) {
+  return t->dtype == IG_F32 && !t->quantizer && t->ndim >= 2 && ig_rt_is_dense(c, t);
 }
 
 bool ig_rt_starts_rows(ig_binding *b, const ig_rt_step *s, ig_rt_layer *l) {
@@ -34,7 +34,8 @@ bool ig_rt_starts_rows(ig_binding *b, const ig_rt_step *s, ig_rt_layer *l) {
   ig_tensor *x = s->args[f->x].tensor;
   ig_tensor *w = s->args[f->w].tensor;
   ig_tensor *y = s->outs[0].tensor;
-  if (!is_rows(x) || !is_rows(y) || !ig_rt_find(b, x) || w->ndim != 2) return false;
+  ig_ctx *c = b->plan->c;
+  if (!is_rows(c, x) || !is_rows(c, y) || !ig_rt_find(b, x) || w->ndim != 2) return false;
   if (!ig_rt_is_weight(b, &s->args[f->w])) return false;
   if (!is_factor_one(s, f->beta) || !is_factor_one(s, f->alpha)) return false;
   int64_t out = ig_sizes(w)[f->across ? 1 : 0].value;
@@ -44,8 +45,11 @@ bool ig_rt_starts_rows(ig_binding *b, const ig_rt_step *s, ig_rt_layer *l) {
   if (bias && !ig_rt_is_bias(b, bias, out)) return false;
   *l = (ig_rt_layer){.shape = ig_conv_make(IG_ELEM_F32, 1, in, out), .x = x, .y = y};
   l->shape.channels_last = true;
-  l->shape.in[2] = l->shape.out[2] = in > 0 ? ig_tensor_numel(x) / in : 0;
-  if (l->shape.in[2] < LEAST_ROWS || !ig_layer_choose(&l->shape, NULL)) return false;
+  if (in <= 0) return false;
+  ig_rt_size_layer(l);
+  if (!ig_layer_choose(&l->shape, NULL)) return false;
+  // Asked last: the answer divides the sizes that one trace serves.
+  if (!ig_int_is(c, ig_rt_numel(c, x), IG_GE, ig_const(LEAST_ROWS * in))) return false;
   l->source.part[IG_PACK_BIAS] = bias ? bias->tensor : NULL;
   l->source.part[IG_PACK_WEIGHT] = matrix_of(b, w, f->across);
   l->ops[l->nops++] = s->op;

@@ -10,7 +10,7 @@
 #include "op/call.h"
 #include "op/interpret.h"
 #include "op/quantized.h"
-#include "rt/binding.h"
+#include "rt/frame.h"
 #include "tensor/geometry.h"
 
 typedef struct tracer {
@@ -41,6 +41,11 @@ static bool keep_list(ig_binding *b, ig_value *v) {
   return true;
 }
 
+// A number that the sizes of the inputs determine can be computed again for other sizes.
+static bool is_kept(const ig_binding *b, const ig_expr *e) {
+  return !e || (b->symbols && e->backed);
+}
+
 bool ig_rt_keep(ig_binding *b, ig_value *v) {
   ig_int *ints = NULL;
   switch (v->kind) {
@@ -52,8 +57,9 @@ bool ig_rt_keep(ig_binding *b, ig_value *v) {
       ints = ig_arena_array(&b->memory, v->ints.n + 1, sizeof *ints);
       if (!ints) return ig_no_memory(b->plan->c);
       for (size_t i = 0; i < v->ints.n; i++) {
-        if (v->ints.at[i].expr) return false;
-        ints[i] = ig_const(v->ints.at[i].value);
+        if (!is_kept(b, v->ints.at[i].expr)) return false;
+        ints[i] = v->ints.at[i];
+        ints[i].origin = NULL;
       }
       v->ints.at = ints;
       return true;
@@ -62,9 +68,9 @@ bool ig_rt_keep(ig_binding *b, ig_value *v) {
       return v->str || ig_no_memory(b->plan->c);
     case IG_KIND_INT:
       v->i.origin = NULL;
-      return !v->i.expr;
+      return is_kept(b, v->i.expr);
     case IG_KIND_FLOAT:
-      return !v->f_expr;
+      return is_kept(b, v->f_expr);
     case IG_KIND_BOOL:
       return !v->b_expr;
     case IG_KIND_GENERATOR:
@@ -117,6 +123,18 @@ void ig_rt_each_result(const ig_rt_step *s, ig_rt_visit *fn, void *user) {
 
 // ---- buffers
 
+// Elements from the beginning of the memory to the end of the tensor.
+static ig_int reach_of(ig_ctx *c, const ig_tensor *t) {
+  ig_int last = t->offset;
+  for (int d = 0; d < t->ndim; d++) {
+    ig_int size = ig_sizes(t)[d];
+    if (!size.expr && size.value == 0) return ig_const(0);
+    ig_int steps = ig_int_sub(c, size, ig_const(1));
+    last = ig_int_add(c, last, ig_int_mul(c, steps, ig_strides(t)[d]));
+  }
+  return ig_int_add(c, last, ig_const(1));
+}
+
 bool ig_rt_add_buffer(ig_binding *b, ig_tensor *t, ig_rt_place place, size_t index) {
   ig_ctx *c = b->plan->c;
   ig_meta m;
@@ -127,6 +145,8 @@ bool ig_rt_add_buffer(ig_binding *b, ig_tensor *t, ig_rt_place place, size_t ind
     return false;
   }
   ig_rt_buffer fresh = {.storage = t->storage,
+                        .whole = t,
+                        .elements = reach_of(c, t),
                         .bytes = (size_t)extent.bytes,
                         .place = place,
                         .index = index,
@@ -159,8 +179,21 @@ static void take_back(ig_binding *b, mark m) {
 typedef struct census {
   const ig_binding *b;
   bool fake;
-  bool odd;  // a tensor that plans do not hold
+  bool sized;  // a number depends on the sizes of the inputs
+  bool odd;    // a tensor that plans do not hold
 } census;
+
+static bool is_sized(const ig_value *v) {
+  bool sized = (v->kind == IG_KIND_INT && v->i.expr) || (v->kind == IG_KIND_FLOAT && v->f_expr) ||
+               (v->kind == IG_KIND_BOOL && v->b_expr);
+  for (size_t i = 0; v->kind == IG_KIND_INTS && i < v->ints.n; i++) {
+    sized = sized || v->ints.at[i].expr;
+  }
+  for (size_t i = 0; v->kind == IG_KIND_LIST && i < v->list.n; i++) {
+    sized = sized || is_sized(&v->list.at[i]);
+  }
+  return sized;
+}
 
 static void count(void *user, ig_tensor *t) {
   census *s = user;
@@ -171,10 +204,49 @@ static void count(void *user, ig_tensor *t) {
 }
 
 // The results of the call without this observer: fake ones, or constants.
-static void call_inside(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  ig_mode_scope mode = ig_mode_push(c, &(ig_mode_change){IG_MODE_REWRITE, {.rewrite = NULL}});
+static void call_inside(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs,
+                        bool fake) {
+  enum { BOTH = IG_MODE_REWRITE | IG_MODE_FAKE };
+  ig_mode_change change = {BOTH, {.rewrite = NULL, .fake = fake || c->mode->fake}};
+  ig_mode_scope mode = ig_mode_push(c, &change);
   ig_dispatch(c, op, args, outs);
   ig_mode_pop(c, &mode);
+}
+
+// How much of a constant is shown may depend on sizes, so the views are those of a fake tensor that
+// lies where the constant does. NULL after an error.
+static ig_tensor *fixed_twin(ig_binding *b, ig_tensor *t) {
+  ig_ctx *c = b->plan->c;
+  ig_meta m;
+  ig_meta_of(t, &m);
+  m.offset = ig_const(0);
+  m.strided = true;
+  ig_tensor *twin = ig_tensor_make(c, &m, true);
+  bool ok = twin && ig_rt_hold(b, t) && ig_rt_hold(b, twin) &&
+            ig_rt_add_buffer(b, twin, IG_PLACE_FIXED, 0);
+  if (!ok) return NULL;
+  b->buffers.at[b->buffers.n - 1].constant = t;
+  return twin;
+}
+
+static void view_constants(ig_binding *b, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_ctx *c = b->plan->c;
+  ig_value *own = ig_scope_array(c, op->schema.nargs + 1, sizeof *own);
+  for (size_t i = 0; own && i < op->schema.nargs; i++) {
+    own[i] = args[i];
+    if (args[i].kind != IG_KIND_TENSOR) continue;
+    own[i].tensor = fixed_twin(b, args[i].tensor);
+    if (!own[i].tensor) return;
+  }
+  if (own) call_inside(c, op, own, outs, false);
+}
+
+// Do its sizes follow from those of the inputs?
+static bool is_computable(const ig_binding *b, const ig_tensor *t) {
+  for (int d = 0; d < 2 * t->ndim; d++) {
+    if (!is_kept(b, t->dims[d].expr)) return false;
+  }
+  return is_kept(b, t->offset.expr);
 }
 
 typedef struct maker {
@@ -184,7 +256,7 @@ typedef struct maker {
 
 static void add_result(void *user, ig_tensor *t) {
   maker *m = user;
-  bool good = ig_is_fake(t) && !t->quantizer && !ig_tensor_is_symbolic(t) && !ig_rt_find(m->b, t);
+  bool good = ig_is_fake(t) && !t->quantizer && is_computable(m->b, t) && !ig_rt_find(m->b, t);
   m->ok = m->ok && good && ig_rt_add_buffer(m->b, t, IG_PLACE_SLAB, 0);
 }
 
@@ -202,6 +274,7 @@ static void add_step(tracer *t, const ig_op *op, const ig_value *args, const ig_
   bool ok = s.args && s.outs;
   for (size_t i = 0; ok && i < op->schema.nargs; i++) {
     s.args[i] = args[i];
+    s.sized = s.sized || is_sized(&args[i]);
     ok = ig_rt_keep(b, &s.args[i]);
   }
   maker m = {b, ok};
@@ -210,7 +283,9 @@ static void add_step(tracer *t, const ig_op *op, const ig_value *args, const ig_
     m.ok = ig_rt_keep(b, &s.outs[i]);
     if (m.ok) ig_rt_each(&s.outs[i], add_result, &m);
   }
-  if (m.ok && is_doubtful(op)) m.ok = ig_rt_prepare_step(b, &s);
+  ig_prep probe;
+  // Symbolic sizes tell nothing; the first frame will.
+  if (m.ok && !b->symbols && is_doubtful(op)) m.ok = ig_rt_prepare_step(b, &s, &probe);
   if (m.ok && ig_vec_push(c->alloc, &b->steps, s)) return;
   if (c->status == IG_OK) give_up(c);
 }
@@ -225,36 +300,46 @@ static bool may_draw(const ig_op *op) {
 static bool is_repeatable(const ig_op *op) {
   const ig_op_def *d = op->def;
   return !op->user && !op->base && !op->each && op->form == IG_FORM_PLAIN && (!d->fake || d->run) &&
-         !d->alias_out && !d->may_alias && !d->resizes && !d->writes_too &&
-         (op->pointwise || ig_op_has_kernel(op));
+         !d->may_alias && !d->resizes && !d->writes_too && (op->pointwise || ig_op_has_kernel(op));
 }
 
 static bool observe(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs, void *user) {
   tracer *t = user;
   census s = {.b = t->b};
-  for (size_t i = 0; i < op->schema.nargs; i++) ig_rt_each(&args[i], count, &s);
+  for (size_t i = 0; i < op->schema.nargs; i++) {
+    ig_rt_each(&args[i], count, &s);
+    s.sized = s.sized || is_sized(&args[i]);
+  }
   if (s.odd || op->user) {
     give_up(c);
     return true;
   }
-  if (!s.fake && !ig_op_is_random(op)) {  // constants
-    call_inside(c, op, args, outs);
+  if (!s.fake && !s.sized && !ig_op_is_random(op)) {  // constants
+    call_inside(c, op, args, outs, false);
     return true;
   }
   if (op->composite) return false;
+  if (!s.fake && op->schema.nrets == 0) {  // a check of sizes, which becomes a guard
+    call_inside(c, op, args, outs, true);
+    return true;
+  }
   if (may_draw(op)) {
     give_up(c);
     return true;
   }
   if (op->def->view && !op->base && op->form == IG_FORM_PLAIN) {
-    call_inside(c, op, args, outs);
+    if (s.fake) {
+      call_inside(c, op, args, outs, false);
+    } else {
+      view_constants(t->b, op, args, outs);
+    }
     return true;
   }
   if (!is_repeatable(op)) {
     give_up(c);
     return true;
   }
-  call_inside(c, op, args, outs);
+  call_inside(c, op, args, outs, s.sized && !s.fake);
   if (c->status == IG_OK) add_step(t, op, args, outs);
   return true;
 }
@@ -263,6 +348,8 @@ static bool observe(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *
 
 static bool add_interpreted(tracer *t, const ig_node *n) {
   ig_ctx *c = t->b->plan->c;
+  // What is interpreted sees numbers.
+  if (t->b->symbols) return false;
   t->b->dynamic[n->index] = true;
   ig_rt_step s = {.node = n};
   return ig_vec_push(c->alloc, &t->b->steps, s) || ig_no_memory(c);
@@ -291,7 +378,7 @@ static bool trace_node(tracer *t, const ig_graph *g, const ig_node *n) {
     b->env[n->index] = v;
     return true;
   }
-  if (ig_status_is_final(c->status)) return false;
+  if (b->symbols || ig_status_is_final(c->status)) return false;
   ig_ctx_clear(c);
   take_back(b, before);
   return add_interpreted(t, n);
@@ -334,27 +421,18 @@ static bool trace_function(tracer *t, const ig_value *inputs) {
   }
   ig_scope_close(c, scope);
   if (ok) return true;
-  if (ig_status_is_final(c->status)) return false;
+  if (b->symbols || ig_status_is_final(c->status)) return false;
   ig_ctx_clear(c);
   b->interpreted = true;
   return true;
 }
 
-static ig_tensor *fake_of(ig_ctx *c, const ig_tensor *t) {
-  ig_meta m;
-  ig_meta_of(t, &m);
-  m.offset = ig_const(0);
-  m.strided = true;
-  return ig_tensor_make(c, &m, true);
-}
-
 static bool bind_inputs(ig_binding *b, const ig_value *inputs) {
   ig_plan *p = b->plan;
-  ig_ctx *c = p->c;
   for (size_t i = 0; i < p->source.ninputs; i++) {
     b->inputs[i] = inputs[i];
     bool varies = inputs[i].kind == IG_KIND_TENSOR && !p->constant[i];
-    if (varies) b->inputs[i].tensor = fake_of(c, inputs[i].tensor);
+    if (varies) b->inputs[i].tensor = ig_rt_fake_input(b, i, inputs[i].tensor);
     if (varies && !b->inputs[i].tensor) return false;
     if (!ig_rt_keep(b, &b->inputs[i])) return false;
     if (varies && !ig_rt_add_buffer(b, b->inputs[i].tensor, IG_PLACE_INPUT, i)) return false;
@@ -367,7 +445,8 @@ bool ig_rt_trace(ig_binding *b, const ig_value *inputs) {
   tracer t = {.b = b};
   ig_rewrite observer = {.fn = observe, .user = &t, .eager = true};
   enum { ALL = IG_MODE_REWRITE | IG_MODE_SYM | IG_MODE_NO_GRAD };
-  ig_mode_change change = {ALL, {.rewrite = &observer, .no_grad = true}};
+  struct ig_sym *sym = b->symbols ? b->symbols->sym : NULL;
+  ig_mode_change change = {ALL, {.rewrite = &observer, .sym = sym, .no_grad = true}};
   ig_mode_scope mode = ig_mode_push(c, &change);
   ig_scope scope = ig_scope_open(c);
   bool ok = bind_inputs(b, inputs);

@@ -115,6 +115,7 @@ static void run_with_constants(ig_ctx *c, const ig_plan_source *source, const ig
     for (size_t i = 0; i < source->ninputs; i++) constant[i] = i != kept;
     one.constant = constant;
     run_one(c, &one, values, expected, deterministic, 0);
+    run_one(c, &one, values, expected, deterministic, IG_PLAN_ALL_SIZES);
     run_one(c, &one, values, expected, deterministic, IG_PLAN_NO_LAYERS);
   }
   ig_scope_close(c, s);
@@ -143,6 +144,10 @@ void fuzz_run_planned(ig_ctx *c, const ig_program *p, const ig_value *inputs, si
       .graph = g, .ninputs = p->ninputs, .constant = constant, .noutputs = ok ? g->last->npos : 0};
   for (unsigned without = 0; ok && without < 8; without++) {
     run_one(c, &source, values, expected, deterministic, without);
+  }
+  const unsigned symbolic[] = {IG_PLAN_ALL_SIZES, IG_PLAN_ALL_SIZES | IG_PLAN_NO_LAYERS};
+  for (size_t i = 0; ok && i < sizeof symbolic / sizeof *symbolic; i++) {
+    run_one(c, &source, values, expected, deterministic, symbolic[i]);
   }
   if (ok) run_with_constants(c, &source, values, expected, deterministic);
   ig_mode_pop(c, &mode);

@@ -361,6 +361,145 @@ class RandomNet(nn.Module):
         return tuple(values[i] for i in self.wanted)
 
 
+def assert_sizes_agree(path: pathlib.Path, inputs: list[object]) -> None:
+    """All inputs in turn, twice: by plans as by the interpreter, which is asked once."""
+    reference = ingot.open(path, interpret=True)
+    want = [reference(x) for x in inputs]
+    for switches in ((), ("chains",), ("reuse",), ("layers",), ("symbols",)):
+        session = ingot.open(path, without=switches)
+        agree = same if switches == ("layers",) else near
+        for x, expected in [*zip(inputs, want, strict=True)] * 2:
+            assert agree(session(x), expected), (switches, x.shape)
+            assert ("sizes: " in session.plan(x)) == ("symbols" not in switches)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_nets_of_all_sizes(tmp_path: pathlib.Path, seed: int) -> None:
+    net = RandomNet(seed).eval()
+    random = np.random.default_rng(seed)
+    channels, height, width = net.shapes[0]
+    dims = {0: ingot.export.Dim.AUTO, 2: ingot.export.Dim.AUTO}
+    inputs = [
+        ingot.from_numpy(random.normal(size=(batch, channels, rows, width))).float()
+        for batch, rows in [(3, height), (2, height), (5, height + 8), (2, height + 7), (4, height + 16), (3, height)]
+    ]
+    program = ingot.export.export(net, (inputs[0],), dynamic_shapes=(dims,))
+    ingot.export.save(program, tmp_path / "net.pt2")
+    allowed = []
+    reference = ingot.open(tmp_path / "net.pt2", interpret=True)
+    for x in inputs:
+        try:
+            reference(x)
+            allowed.append(x)
+        except RuntimeError:  # the program fixed its height, or a relation to it
+            assert x.shape[2] != height
+    assert_sizes_agree(tmp_path / "net.pt2", allowed)
+
+
+class RandomRows(nn.Module):
+    """What programs do with rows of a number that varies: products, norms, attention, views, tables, counting."""
+
+    WIDTH = 24
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self.random = np.random.default_rng(seed)
+        self.layers = nn.ModuleList()
+        self.register_buffer("table", ingot.from_numpy(self.random.normal(size=(300, self.WIDTH))).float())
+        kinds = ("linear", "norm", "attention", "view", "table", "count", "point", "cat", "pad", "softmax")
+        self.plan = [getattr(self, f"make_{kinds[self.random.integers(len(kinds))]}")() for _ in range(6)]
+
+    def keep(self, module: nn.Module) -> nn.Module:
+        self.layers.append(module)
+        return module
+
+    def make_linear(self) -> object:
+        up, down = self.keep(nn.Linear(self.WIDTH, 32)), self.keep(nn.Linear(32, self.WIDTH))
+        return lambda x: x + down(ingot.nn.functional.gelu(up(x)))
+
+    def make_norm(self) -> object:
+        return self.keep(nn.LayerNorm(self.WIDTH))
+
+    def make_attention(self) -> object:
+        inner = self.keep(nn.Linear(self.WIDTH, 3 * self.WIDTH))
+
+        def attend(x: ingot.Tensor) -> ingot.Tensor:
+            batch, rows, width = x.shape
+            q, k, v = (y.view(batch, rows, 3, -1).transpose(1, 2) for y in inner(x).chunk(3, -1))
+            scores = q @ k.transpose(-1, -2) / width**0.5
+            mask = ingot.full((rows, rows), -1e9).triu(1)
+            return x + (ingot.softmax(scores + mask, -1) @ v).transpose(1, 2).reshape(batch, rows, width)
+
+        return attend
+
+    def make_view(self) -> object:
+        return lambda x: x.transpose(0, 1).reshape(-1, 8, 3).flip(1).reshape(x.shape[1], x.shape[0], -1).transpose(0, 1)
+
+    def make_table(self) -> object:
+        return lambda x: x + self.table[: x.shape[1]]
+
+    def make_count(self) -> object:
+        return lambda x: x * ingot.arange(x.shape[1])[:, None] / x.shape[1]
+
+    def make_point(self) -> object:
+        return lambda x: ingot.tanh(x) * x.shape[0] - x.abs() * 0.5
+
+    def make_cat(self) -> object:
+        return lambda x: ingot.cat((x, x.exp().clamp(max=4)), 1).reshape(x.shape[0], 2, x.shape[1], -1)[:, 1] - x
+
+    def make_pad(self) -> object:
+        return lambda x: ingot.nn.functional.pad(x, (0, 0, 1, 0))[:, :-1] + x
+
+    def make_softmax(self) -> object:
+        return lambda x: ingot.softmax(x, 1) * x.shape[1] - x.mean(1, keepdim=True)
+
+    def forward(self, x: ingot.Tensor) -> tuple[ingot.Tensor, int]:
+        for fn in self.plan:
+            x = fn(x)
+        return x, x.shape[1] * 2
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_rows_of_all_sizes(tmp_path: pathlib.Path, seed: int) -> None:
+    net = RandomRows(seed).eval()
+    random = np.random.default_rng(seed)
+    dims = {0: ingot.export.Dim("batch", min=2), 1: ingot.export.Dim("rows", min=4, max=128)}
+    shapes = [(3, 10), (2, 12), (5, 9), (2, 40), (3, 10), (4, 5), (9, 64)]
+    inputs = [ingot.from_numpy(random.normal(size=(*shape, net.WIDTH))).float() for shape in shapes]
+    ingot.export.save(ingot.export.export(net, (inputs[0],), dynamic_shapes=(dims,)), tmp_path / "net.pt2")
+    assert_sizes_agree(tmp_path / "net.pt2", inputs)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_onnx_models_of_all_sizes(tmp_path: pathlib.Path, seed: int) -> None:
+    """Sizes that a model computes with, in tensors, are known without their elements."""
+    net = RandomRows(seed).eval()
+    random = np.random.default_rng(seed)
+    shapes = [(3, 10), (2, 12), (5, 9), (2, 40), (3, 10)]
+    inputs = [ingot.from_numpy(random.normal(size=(*shape, net.WIDTH))).float() for shape in shapes]
+    axes = {"x": {0: "batch", 1: "rows"}}
+    ingot.onnx.export(net, (inputs[0],), tmp_path / "net.onnx", input_names=["x"], dynamic_axes=axes, dynamo=False)
+    assert_sizes_agree(tmp_path / "net.onnx", inputs)
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_recurrent_layers_of_all_sizes(tmp_path: pathlib.Path, kind: type[nn.Module], bidirectional: bool) -> None:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = kind(8, 12, 2, batch_first=True, bidirectional=bidirectional)
+
+        def forward(self, x: ingot.Tensor) -> ingot.Tensor:
+            return self.inner(x)[0]
+
+    dims = {0: ingot.export.Dim("batch", min=2), 1: ingot.export.Dim("steps", min=2)}
+    inputs = [ingot.randn(*shape, 8) for shape in ((3, 5), (2, 9), (7, 2), (3, 5))]
+    program = ingot.export.export(Net().eval(), (inputs[0],), dynamic_shapes=(dims,))
+    ingot.export.save(program, tmp_path / "net.pt2")
+    assert_sizes_agree(tmp_path / "net.pt2", inputs)
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_random_nets(tmp_path: pathlib.Path, seed: int) -> None:
     net = RandomNet(seed).eval()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers in plans: what becomes part of a convolution, which values stay in blocks, weights that
 // are packed once, no allocation after the first run, and which outputs are sums in another order.
+#include "rt/frame.h"
 #include "rt/packs.h"
 #include "rt/plan.h"
 
@@ -268,6 +269,7 @@ static const char *const texts[] = {
     "allocate\n"
     "memory: 13824 bytes for values that take 54144 one by one, 25408 bytes of working "
     "memory\n"
+    "sizes: 1 of the inputs vary\n"
     "layers: 0.2 MFLOP, 12064 bytes of packed weights\n",
     "   0  layout       to blocks(float32[1, 8, 12, 12] input 1) -> float32[1, 2, 144, "
     "4] slab+0\n"
@@ -290,6 +292,7 @@ static const char *const texts[] = {
     "allocate\n"
     "memory: 41472 bytes for values that take 69120 one by one, 35776 bytes of working "
     "memory\n"
+    "sizes: 1 of the inputs vary\n"
     "layers: 0.3 MFLOP, 20736 bytes of packed weights\n",
     "   0  layout       to blocks(float32[1, 8, 12, 12] input 4) -> float32[1, 2, 144, "
     "4] slab+0\n"
@@ -313,6 +316,7 @@ static const char *const texts[] = {
     "allocate\n"
     "memory: 34560 bytes for values that take 47232 one by one, 25408 bytes of working "
     "memory\n"
+    "sizes: 1 of the inputs vary\n"
     "layers: 0.2 MFLOP, 13056 bytes of packed weights\n",
     "   0  layer        36 rows 32->48, 0.1 MFLOP: aten.linear.default + "
     "aten.gelu.default(float32[36, 32] input 4) -> float32[36, 48] slab+0  # linear\n"
@@ -323,6 +327,7 @@ static const char *const texts[] = {
     "allocate\n"
     "memory: 6912 bytes for values that take 18432 one by one, 6976 bytes of working "
     "memory\n"
+    "sizes: 1 of the inputs vary\n"
     "layers: 0.2 MFLOP, 12288 bytes of packed weights\n",
     "   0  layer        36 rows 32->48, 0.1 MFLOP: aten.linear.default + "
     "aten.gelu.default(float32[36, 32] input 3) -> float32[36, 48] slab+0  # linear\n"
@@ -336,6 +341,7 @@ static const char *const texts[] = {
     "allocate\n"
     "memory: 6912 bytes for values that take 78336 one by one, 6976 bytes of working "
     "memory\n"
+    "sizes: 1 of the inputs vary\n"
     "layers: 0.2 MFLOP, 12288 bytes of packed weights\n",
     "   0  layer        36 rows 32->96, 0.2 MFLOP: aten.linear.default(float32[1, 36, 32]"
     " input 3) -> float32[1, 36, 96] slab+0  # linear\n"
@@ -350,6 +356,7 @@ static const char *const texts[] = {
     "allocate\n"
     "memory: 18432 bytes for values that take 99072 one by one, 10048 bytes of working "
     "memory\n"
+    "sizes: 1 of the inputs vary\n"
     "layers: 0.5 MFLOP, 16384 bytes of packed weights\n",
 };
 
@@ -443,6 +450,7 @@ static void weights_are_packed_once(void **state) {
   planned t = open_plan(&programs[0], 0, packs);
   for (int i = 1; i < 4; i++) run(&t, image(48 * i, 1));
   assert_int_equal(ig_packs_count(packs), 3);
+  assert_int_equal(t.plan->nbindings, 1);
   ig_plan_source source = {.graph = t.program->graph,
                            .ninputs = t.program->ninputs,
                            .constant = t.constant,
@@ -483,23 +491,27 @@ static ig_status lacks_memory(ig_ctx *ctx) {
   ig_scope s = ig_scope_open(c);
   ig_dim dims[4] = {{.kind = IG_DIM_STATIC},
                     {.kind = IG_DIM_STATIC},
-                    {.kind = IG_DIM_STATIC},
+                    {.kind = IG_DIM_AUTO},
                     {.kind = IG_DIM_STATIC}};
   ig_export_input in = {.name = "x", .example = image(6, 1), .dims = dims};
+  ig_tensor *taller = image(9, 2);
   ig_export_args args = {.fn = call_body,
                          .user = (void *)&programs[1],
                          .inputs = &in,
                          .ninputs = 1,
                          .noutputs = programs[1].outputs};
   ig_program *p = NULL;
-  if (in.example && ig_export(c, &args, &p) == IG_OK) {
+  if (in.example && taller && ig_export(c, &args, &p) == IG_OK) {
     bool constant[] = {true, false};
     ig_value values[] = {ig_of_tensor(p->graph->first->constant), ig_of_tensor(in.example)};
     ig_value outs[OUTPUTS];
     ig_plan_source source = {
         .graph = p->graph, .ninputs = 2, .constant = constant, .noutputs = p->noutputs};
     ig_plan *plan = ig_plan_create(c, &source, 0);
-    for (int i = 0; plan && i < 2; i++) (void)!ig_plan_run(plan, values, NULL, outs);
+    for (int i = 0; plan && i < 3; i++) {
+      values[1] = ig_of_tensor(i == 1 ? taller : in.example);
+      (void)!ig_plan_run(plan, values, NULL, outs);
+    }
     ig_plan_free(plan);
   }
   ig_program_free(p);

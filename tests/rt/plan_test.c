@@ -17,6 +17,7 @@
 #include "ingot/threads.h"
 #include "ir/program.h"
 #include "op/interpret.h"
+#include "rt/frame.h"
 #include "tensor/copy.h"
 
 #include "fixture.h"  // after the calls, whose parameters have the name of its context
@@ -159,7 +160,22 @@ static ig_tensor *joined(ig_tensor *x) {
   return ig_sin(c, ig_cat_with(c, ig_of_list(second, 3), ig_const(0)));
 }
 
-static body *const bodies[] = {mixed, data_dependent, view_of_input, joined};
+// Numbers that follow from sizes: a bound, a factor, the end of a range, the sizes of a view; as
+// much of a constant as there are rows.
+static ig_tensor *sized(ig_tensor *x) {
+  ig_int rows = ig_tensor_size(x, 0);
+  ig_tensor *table = filled(1000, 6, 2);
+  ig_tensor *part =
+      ig_slice_tensor_with(c, table, ig_const(0), ig_of_i64(0), ig_of_int(rows), ig_const(1));
+  ig_tensor *count = ig_unsqueeze(c, ig_arange(c, ig_of_int(rows)), ig_const(1));
+  ig_tensor *y = ig_mul_scalar(c, ig_add_tensor(c, x, part), ig_of_int(rows));
+  y = ig_add_tensor(c, y, count);
+  ig_int flat = ig_int_mul(c, rows, ig_const(3));
+  y = ig_view(c, y, ig_of_ints((ig_int[]){flat, ig_const(2)}, 2));
+  return ig_cumsum(c, y, ig_const(0));
+}
+
+static body *const bodies[] = {mixed, data_dependent, view_of_input, joined, sized};
 
 static void same_as_interpreted(void **state) {
   (void)state;
@@ -206,6 +222,80 @@ static void later_runs_allocate_nothing(void **state) {
     ig_scope_close(c, s);
   }
   ig_threads_set(0);
+}
+
+static size_t count_frames(const ig_plan *p) {
+  size_t n = 0;
+  for (const ig_binding *b = p->bindings; b; b = b->next) {
+    for (const ig_rt_frame *f = b->frames; f; f = f->next) n++;
+  }
+  return n;
+}
+
+// A program is traced once for all sizes that it serves, and more sizes than are kept may come.
+static void one_trace_serves_all_sizes(void **state) {
+  (void)state;
+  static body *const planned_bodies[] = {mixed, view_of_input, joined, sized};
+  for (size_t k = 0; k < sizeof planned_bodies / sizeof *planned_bodies; k++) {
+    ig_scope s = ig_scope_open(c);
+    planned t = open_plan(planned_bodies[k], 0);
+    for (int64_t rows = 2; rows < 60; rows++) {
+      ig_tensor *x = filled(rows % 23 + 2, 6, (double)rows);
+      assert_true(same_bits(run(&t, x, NULL), interpreted(&t, x)));
+    }
+    assert_int_equal(t.plan->nbindings, 1);
+    assert_non_null(t.plan->bindings->symbols);
+    assert_int_equal(count_frames(t.plan), 16);
+    close_plan(&t);
+    ig_scope_close(c, s);
+  }
+}
+
+// A text that grows by a word does not take memory in every run.
+static void memory_grows_in_large_steps(void **state) {
+  (void)state;
+  ig_scope s = ig_scope_open(c);
+  planned t = open_plan(mixed, 0);
+  (void)run(&t, filled(3000, 6, 0), NULL);
+  size_t before = t.plan->slab_size;
+  (void)run(&t, filled(3001, 6, 0), NULL);
+  (void)run(&t, filled(3200, 6, 0), NULL);
+  size_t after = t.plan->slab_size;
+  assert_true(after >= before + before / 4);
+  (void)run(&t, filled(3300, 6, 0), NULL);
+  assert_int_equal(t.plan->slab_size, after);
+  close_plan(&t);
+  ig_scope_close(c, s);
+}
+
+// One row is broadcast where others are not; other layouts of the input have steps of their own.
+static void other_structures_have_their_own_trace(void **state) {
+  (void)state;
+  ig_scope s = ig_scope_open(c);
+  planned t = open_plan(mixed, 0);
+  for (int64_t rows = 4; rows > 0; rows--) {
+    ig_tensor *x = filled(rows, 6, 1);
+    assert_true(same_bits(run(&t, x, NULL), interpreted(&t, x)));
+    x = ig_t(c, filled(6, rows, 2));
+    assert_true(same_bits(run(&t, x, NULL), interpreted(&t, x)));
+  }
+  assert_int_equal(t.plan->nbindings, 6);
+  close_plan(&t);
+  ig_scope_close(c, s);
+}
+
+// Without symbols every combination is traced.
+static void symbols_can_be_switched_off(void **state) {
+  (void)state;
+  ig_scope s = ig_scope_open(c);
+  planned t = open_plan(mixed, IG_PLAN_NO_SYMBOLS);
+  for (int64_t rows = 2; rows < 6; rows++) {
+    ig_tensor *x = filled(rows, 6, 1);
+    assert_true(same_bits(run(&t, x, NULL), interpreted(&t, x)));
+  }
+  assert_int_equal(t.plan->nbindings, 4);
+  close_plan(&t);
+  ig_scope_close(c, s);
 }
 
 // What a caller keeps is not overwritten, however many runs follow.
@@ -286,6 +376,7 @@ static void says_what_it_does(void **state) {
   assert_int_equal(ig_plan_print(t.plan, t.values, &text), IG_OK);
   assert_non_null(strstr(text.at, "aten.silu.default + aten.add"));
   assert_non_null(strstr(text.at, "0 interpreted, 0 kernels that allocate"));
+  assert_non_null(strstr(text.at, "sizes: 1 of the inputs vary\n"));
   ig_str_free(&text);
   ig_plan_time time;
   ig_plan_profile(t.plan, true);
@@ -304,19 +395,23 @@ static ig_status lacks_memory(ig_ctx *ctx) {
   c = ctx;
   ig_scope s = ig_scope_open(c);
   ig_tensor *x = filled(3, 6, 0);
+  ig_tensor *y = filled(5, 6, 0);
   ig_program *p = NULL;
   body *fn = mixed;
-  ig_dim dims[] = {{.kind = IG_DIM_STATIC}, {.kind = IG_DIM_STATIC}};
+  ig_dim dims[] = {{.kind = IG_DIM_AUTO}, {.kind = IG_DIM_STATIC}};
   ig_export_input in = {.name = "x", .example = x, .dims = dims};
   ig_export_args args = {
       .fn = call_body, .user = (void *)&fn, .inputs = &in, .ninputs = 1, .noutputs = 1};
-  if (x && ig_export(c, &args, &p) == IG_OK) {
+  if (x && y && ig_export(c, &args, &p) == IG_OK) {
     bool constant[] = {true, false};
     ig_value values[] = {ig_of_tensor(p->graph->first->constant), ig_of_tensor(x)};
     ig_value out;
     ig_plan_source source = {.graph = p->graph, .ninputs = 2, .constant = constant, .noutputs = 1};
     ig_plan *plan = ig_plan_create(c, &source, 0);
-    for (int i = 0; plan && i < 2; i++) (void)!ig_plan_run(plan, values, NULL, &out);
+    for (int i = 0; plan && i < 3; i++) {
+      values[1] = ig_of_tensor(i == 1 ? y : x);
+      (void)!ig_plan_run(plan, values, NULL, &out);
+    }
     ig_plan_free(plan);
   }
   ig_program_free(p);
@@ -334,6 +429,10 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(same_as_interpreted, setup, teardown),
       cmocka_unit_test_setup_teardown(later_runs_allocate_nothing, setup, teardown),
+      cmocka_unit_test_setup_teardown(one_trace_serves_all_sizes, setup, teardown),
+      cmocka_unit_test_setup_teardown(memory_grows_in_large_steps, setup, teardown),
+      cmocka_unit_test_setup_teardown(other_structures_have_their_own_trace, setup, teardown),
+      cmocka_unit_test_setup_teardown(symbols_can_be_switched_off, setup, teardown),
       cmocka_unit_test_setup_teardown(results_can_be_kept, setup, teardown),
       cmocka_unit_test_setup_teardown(results_in_memory_of_the_caller, setup, teardown),
       cmocka_unit_test_setup_teardown(errors_are_those_of_the_interpreter, setup, teardown),
