@@ -98,8 +98,7 @@ static waiver *find_waiver(const char *what) {
   return NULL;
 }
 
-// The checks until `excuse` is set back to what this returns belong to that waiver, if there is
-// one.
+// The checks until `excuse` is set back to what this returns belong to that waiver, if any.
 static waiver *begin(const char *what) {
   waiver *before = excuse;
   waiver *now = find_waiver(what);

@@ -161,8 +161,9 @@ IG_OP(unbind_copy_int) = {
 };
 
 IG_OP(as_strided_copy) = {
-    .schema = "aten::as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? "
-              "storage_offset=None) -> Tensor",
+    .schema =
+        "aten::as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? "
+        "storage_offset=None) -> Tensor",
     .view_copy = true,
     .decompose = as_strided_copy_formula,
     .samples = "f32[2,3], [2,2], [1,2] | f32[6], [2,2], [2,1], 1",
