@@ -130,6 +130,14 @@ static bool tag_bits(PyObject *tags, unsigned *out) {
   return ok;
 }
 
+// A schema that cannot be parsed is a RuntimeError in PyTorch, not a ValueError.
+static PyObject *raise_definition(ig_ctx *c) {
+  if (c->status != IG_SYNTAX) return py_raise(c);
+  PyErr_SetString(PyExc_RuntimeError, ig_ctx_error(c));
+  ig_ctx_clear(c);
+  return NULL;
+}
+
 // library_define(schema, tags=()) -> OpOverload
 static PyObject *library_define(PyObject *module, PyObject *args) {
   (void)module;
@@ -140,7 +148,7 @@ static PyObject *library_define(PyObject *module, PyObject *args) {
   if (tags && !tag_bits(tags, &bits)) return NULL;
   ig_ctx *c = py_ctx();
   const ig_op *op = NULL;
-  if (ig_library_define(c, schema, bits, &op) != IG_OK) return py_raise(c);
+  if (ig_library_define(c, schema, bits, &op) != IG_OK) return raise_definition(c);
   py_packet_forget(op);
   return py_op_make_overload(op);
 }

@@ -294,17 +294,31 @@ static PyObject *sym_compare(PyObject *a, PyObject *b, int how) {
 
 // ---- conversion to a number: the environment knows it, guards, or raises an error ----
 
+// Whether the user's program asserts the truth by a statement. -1: an error.
+static int is_assertion(void) {
+  PyObject *module = PyImport_ImportModule("ingot.export._assertions");
+  PyObject *message = module ? PyObject_CallMethod(module, "message", NULL) : NULL;
+  int yes = message ? message != Py_None : -1;
+  Py_XDECREF(module);
+  Py_XDECREF(message);
+  return yes;
+}
+
 static int sym_bool(PyObject *o) {
   ig_ctx *c = py_ctx();
+  const ig_graph *g = c->mode->capture;
   ig_mode_scope mode = enter(c, &o, 1);
   ig_value v = ((py_sym *)o)->v;
   if (v.kind != IG_KIND_BOOL) {
     ig_value args[] = {v, v.kind == IG_KIND_INT ? ig_of_i64(0) : ig_of_f64(0)};
     ig_sym_apply(c, IG_EXPR_NE, args, 2, &v);
   }
-  bool yes = ig_bool_guard(c, &v);
+  // A strict capture keeps what the program asserts of its data, and takes it for granted.
+  bool unknown = g && g->strict && c->status == IG_OK && v.b_expr && !v.b_expr->hinted;
+  int asserted = unknown ? is_assertion() : 0;
+  bool yes = asserted > 0 ? ig_bool_expect(c, &v, NULL) : asserted == 0 && ig_bool_guard(c, &v);
   ig_mode_pop(c, &mode);
-  return py_ok(c) ? yes : -1;
+  return py_ok(c) && asserted >= 0 ? yes : -1;
 }
 static PyObject *symint_int(PyObject *o) {
   ig_ctx *c = py_ctx();

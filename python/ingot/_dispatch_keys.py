@@ -7,6 +7,9 @@ from __future__ import annotations
 import enum
 from typing import Any
 
+from ingot import _C
+from ingot._ops import ops
+
 _BACKENDS = "CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA MAIA PrivateUse1 PrivateUse2 PrivateUse3 Meta".split()
 _FAMILIES = (
     ("Dense", "", "Dense"), ("Quantized", "Quantized", "Quantized"), ("Sparse", "Sparse", "Sparse"),
@@ -101,6 +104,36 @@ def _get_accelerator(check: bool | None = None) -> Any:
 
 def _get_privateuse1_backend_name() -> str:
     return "privateuseone"
+
+
+def _dispatch_get_all_op_names() -> list[str]:
+    """The qualified names of all overloads of ATen's operators: "aten::add.Tensor"."""
+    found = []
+    for name in _C._op_names():
+        packet = getattr(ops.aten, name)
+        found += [f"aten::{name}" if o == "default" else f"aten::{name}.{o}" for o in packet.overloads()]
+    return found
+
+
+def _dispatch_get_registrations_for_dispatch_key(dispatch_key: str = "") -> list[str]:
+    """The operators that have something for a key; "": all. Kernels here are not registered by key."""
+    if dispatch_key:
+        raise NotImplementedError(
+            f"_dispatch_get_registrations_for_dispatch_key: kernels are not registered by dispatch key; expected '', "
+            f"found {dispatch_key!r}"
+        )
+    return _dispatch_get_all_op_names()
+
+
+def _dispatch_has_kernel(name: str) -> bool:
+    """Whether there is an operator of that qualified name."""
+    space, _, rest = name.partition("::")
+    base, _, overload = rest.partition(".")
+    try:
+        getattr(getattr(getattr(ops, space), base), overload or "default")
+    except AttributeError:
+        return False
+    return True
 
 
 def _log_api_usage_once(event: str) -> None:

@@ -99,7 +99,7 @@ def test_faketensor(op: Any, args: tuple, kwargs: dict[str, Any], rtol: Any, ato
             continue
         difference = _metadata_difference(a, b)
         if difference:
-            raise AssertionError(
+            raise RuntimeError(
                 f"When comparing the output of {op} on FakeTensor and concrete Tensors, found mismatched tensor "
                 f"metadata: {difference}"
             )

@@ -60,6 +60,7 @@ TABLE: dict[str, str] = {
 # Names of torch._C that Python defines.
 _DISPATCH = """
     DisableTorchFunction DisableTorchFunctionSubclass DispatchKey DispatchKeySet _ExcludeDispatchKeyGuard
+    _dispatch_get_all_op_names _dispatch_get_registrations_for_dispatch_key _dispatch_has_kernel
     _get_accelerator _get_privateuse1_backend_name _jit_can_fuse_on_cpu _jit_can_fuse_on_gpu _jit_nvfuser_enabled
     _jit_override_can_fuse_on_cpu _jit_override_can_fuse_on_gpu _jit_set_nvfuser_enabled _jit_set_nvfuser_guard_mode
     _jit_set_profiling_executor _jit_set_profiling_mode _jit_set_texpr_fuser_enabled _jit_texpr_fuser_enabled

@@ -10,6 +10,7 @@
 #include "onnx/convention.h"
 #include "onnx/functions.h"
 #include "onnx/model.h"
+#include "op/hop.h"
 #include "sym/report.h"
 
 #define MAX_MODEL_BYTES INT32_MAX  // what protobuf allows a message to be
@@ -32,12 +33,14 @@ static bool keep(const ig_op *op, const ig_value *args, void *user) {
   return row && (!row->can || row->can(x->least, args, op->schema.nargs));
 }
 
-// Whether some call has no row, or its row declines the arguments: then the program is interpreted
-// again.
+// Whether some call has no row, its row declines the arguments, or a region of autocast implies
+// casts: then the program is interpreted again.
 static bool needs_lowering(const ig_onnx *x, const ig_graph *g) {
   for (const ig_node *n = g->first; n; n = n->next) {
     if (n->kind == IG_NODE_ATTR && n->sub && needs_lowering(x, n->sub)) return true;
-    if (n->kind != IG_NODE_CALL || n->callee != IG_CALLEE_OP || !n->op) continue;
+    if (n->kind != IG_NODE_CALL) continue;
+    if (n->callee == IG_CALLEE_HOP && n->hop == &ig_hop_autocast) return true;
+    if (n->callee != IG_CALLEE_OP || !n->op) continue;
     if (translated(x, n->target)) continue;
     const ig_onnx_row *row = find_row(x, n->target);
     ig_value args[IG_MAX_ARGS];

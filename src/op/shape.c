@@ -261,6 +261,7 @@ int64_t ig_int_specialize(ig_ctx *c, ig_int i) {
   // What depends on the data has no hint; a draft knows the number that its example computes.
   bool known = !i.expr->hinted && ig_env_example(c, i.expr, &example) &&
                example.sort == IG_SORT_INT && example.den == 1;
+  if (!known && !i.expr->hinted) return ig_int_guard(c, i);
   int64_t value = known ? (int64_t)example.i : i.value;
   (void)ig_int_eq_i64(c, i, value);
   return value;

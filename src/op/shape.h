@@ -46,7 +46,8 @@ int ig_wrap_dim(ig_ctx *c, int64_t dim, int ndim);
 // A dim argument: constant, or specialized if symbolic.
 int64_t ig_value_i64(ig_ctx *c, const ig_value *v);  // integer or bool value of an argument
 int64_t ig_int_specialize(ig_ctx *c, ig_int i);      // guards on i == hint, returns the hint; in a
-                                                 // draft that of the example if there is no other
+                                                 // draft that of the example if there is no other;
+                                                 // IG_DATA_DEPENDENT if there is none
 
 // A set of dimensions from `int[1]? dim`: None or [] means all (if none_is_all). IG_RUNTIME when
 // one appears twice.

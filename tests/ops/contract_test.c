@@ -98,8 +98,7 @@ static waiver *find_waiver(const char *what) {
   return NULL;
 }
 
-// The checks until `excuse` is set back to what this returns belong to that waiver, if there is
-// one.
+// The checks until `excuse` is set back to what this returns belong to that waiver, if any.
 static waiver *begin(const char *what) {
   waiver *before = excuse;
   waiver *now = find_waiver(what);
@@ -476,11 +475,13 @@ static void check_strided(const sample *s, const ig_value *real) {
   ig_value outs[IG_MAX_RETURNS];
   if (op->def->view || op->facts & IG_FACT_VIEW) return;
   map_sample(s, &strided, to_strided);
+  waiver *before = begin("strided");
   ig_call(c, op, strided.args, outs);
   if (check(ig_ctx_status(c) == IG_OK, "strided operands")) {
     same_results(outs, real, 1, false, "strided operands");
     check_prepared(strided.args, outs);
   }
+  excuse = before;
 }
 
 static void check_inplace(const sample *s, const ig_value *real) {

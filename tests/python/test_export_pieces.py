@@ -387,3 +387,48 @@ def test_programs_of_converted_scripts_keep_composite_operators() -> None:
     file = io.BytesIO()
     torch.export.save(found, file)
     assert torch.export.load(file).module()(torch.ones(3, 2)).shape == (3, 2)
+
+
+def test_every_view_of_core_aten_has_a_copying_form() -> None:
+    from ingot import _dispatch_keys
+    from ingot._export.passes.replace_view_ops_with_view_copy_ops_pass import is_view_op
+
+    names = _dispatch_keys._dispatch_get_registrations_for_dispatch_key("")
+    assert {"aten::add.Tensor", "aten::relu", "aten::as_strided"} <= set(names)
+    views = []
+    for name in names:
+        base, _, overload = name.removeprefix("aten::").partition(".")
+        op = getattr(getattr(torch.ops.aten, base), overload or "default")
+        if torch.Tag.core in op.tags and is_view_op(op._schema):
+            views.append(base)
+            assert get_view_copy_of_view_op(op._schema) is not None
+    assert {"as_strided", "diagonal", "permute", "select", "view"} <= set(views)
+    assert _dispatch_keys._dispatch_has_kernel("aten::view_copy.dtype")
+    assert not _dispatch_keys._dispatch_has_kernel("aten::view_copy.nothing")
+    with pytest.raises(NotImplementedError, match="found 'CPU'"):
+        _dispatch_keys._dispatch_get_registrations_for_dispatch_key("CPU")
+
+
+def test_the_verifier_names_what_it_finds_first() -> None:
+    class Scaled(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("factor", torch.ones(3))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return (x + 1) * self.factor
+
+    program = export(Scaled(), (torch.ones(3),))
+    other = InputSpec(InputKind.BUFFER, program.graph_signature.input_specs[1].arg, "other", True)
+    program.graph_signature.input_specs[0] = other
+    with pytest.raises(Exception, match="Input spec name x does not match node name b_factor"):
+        program.validate()
+    program = export(Scaled(), (torch.ones(3),))
+    del program._state_dict["factor"]
+    with pytest.raises(Exception, match="Buffer factor is not in the state dict"):
+        program.validate()
+    program = export(Scaled(), (torch.ones(3),))
+    first, second = (n for n in program.graph.nodes if n.op == "call_function")
+    second.append(first)
+    with pytest.raises(RuntimeError, match="was used before it has been defined"):
+        program.validate()

@@ -82,7 +82,7 @@ def test_errors_pass_through(lib):
         (lambda: torch.library.opcheck(torch.ops.aten.sin, (), test_utils="x"), ValueError, "to be subset of"),
         (lambda: Library("aten", "DEF"), RuntimeError, "Only a single TORCH_LIBRARY"),
         (lambda: Library("libtest", "IMPL").define("f() -> ()"), RuntimeError, "inside of a TORCH_LIBRARY_IMPL block"),
-        (lambda: torch.library.define("a::c", "(Wrong[ x) -> ()"), ValueError, "schema"),
+        (lambda: torch.library.define("a::c", "(Wrong[ x) -> ()"), RuntimeError, "schema"),
     ],
 )
 def test_refusals(call, error, text):
@@ -257,6 +257,8 @@ def test_opcheck_compares_metadata():
     sized.register_fake(lambda x: x.new_empty(3))
     with pytest.raises(torch.library.OpCheckError, match=r"Shapes torch.Size\(\[2\]\) and torch.Size\(\[3\]\)"):
         torch.library.opcheck(sized, (torch.ones(2),), test_utils="test_faketensor")
+    told = torch.library.opcheck(sized, (torch.ones(2),), test_utils="test_faketensor", raise_exception=False)
+    assert isinstance(told["test_faketensor"], RuntimeError)
 
 
 def test_older_interface():

@@ -329,6 +329,23 @@ def test_scans(dim: int, reverse: bool) -> None:
     agrees(ep, m, (r(2, 3), r(*((4, 2, 3) if dim == 0 else (2, 4, 3)))))
 
 
+@pytest.mark.parametrize("enabled", [False, True])
+def test_regions_of_autocast_are_written_with_their_casts(enabled: bool) -> None:
+    class Rotary(nn.Module):
+        def forward(self, x, y):
+            with ingot.autocast("cpu", dtype=ingot.bfloat16, enabled=enabled):
+                z = x @ y
+            return z.float() + 1
+
+    ep = export(Rotary(), (r(2, 3), r(3, 4)))
+    assert "wrap_with_autocast" in str(ep.graph)
+    model = model_of(ep)
+    types = {onnx.TensorProto.DataType.Name(n.attribute[0].i) for n in model.graph.node if n.op_type == "Cast"}
+    assert types == ({"BFLOAT16", "FLOAT"} if enabled else set())
+    if not enabled:  # onnxruntime has no products of bfloat16
+        agrees(ep, Rotary(), (r(2, 3), r(3, 4)))
+
+
 def test_map() -> None:
     m = module(lambda xs, y: control_flow.map(lambda a, b: a * b + 1, xs, y))
     ep = export(m, (r(4, 2, 3), r(2, 3)), dynamic_shapes=({0: Dim("n", min=2)}, None), strict=False)

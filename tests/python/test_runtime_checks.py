@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that a program makes when it runs, and numbers that it computes from the sizes of its inputs: what the capture
 relied on, and nothing else, is refused."""
+
 from typing import Any
 
 import pytest
@@ -224,3 +225,50 @@ def test_checks_are_listed_where_a_call_asks_and_told_where_the_program_does() -
     assert "before this call:\n  1. torch._check(n >= 6)\n  2. torch._check(n < 6)\n" in call
     branch = refusal(lambda n, y: y + 1 if n > 3 else y, 2)
     assert "One of these has to hold before this line: torch._check(n > 3) or torch._check(n <= 3)." in branch
+
+
+def counted(rows: torch.Tensor) -> torch.Tensor:
+    total = rows.new_zeros(1)
+    for row in rows:
+        total = total + row
+    return total
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "cut", [counted, torch.unbind, lambda t: t.split(1), lambda t: t.chunk(2), lambda t: t.tensor_split(2)]
+)
+def test_how_many_parts_there_are_is_not_guessed(cut: Any, strict: bool) -> None:
+    def parts(x):
+        return cut(x.nonzero())
+
+    with pytest.raises(Exception, match="data-dependent expression"):
+        export(of_function(parts), (torch.ones(3),), strict=strict)
+
+
+@BOTH
+@pytest.mark.parametrize("dtype", [torch.int64, torch.float32])
+def test_the_length_of_a_range_whose_bounds_are_data_is_not_guessed(dtype: torch.dtype, strict: bool) -> None:
+    def steps(bounds):
+        return torch.arange(bounds[0], bounds[1], dtype=dtype)
+
+    with pytest.raises(Exception, match=r"data-dependent expression Eq\("):
+        export(of_function(steps), (torch.tensor([1.5, 4.0]),), strict=strict)
+
+
+# A text, because pytest rewrites the assertions of its own files.
+BOUNDED = """
+def bounded(x):
+    longest = (x != 0).sum(dim=1).max().item()
+    assert longest <= 3, "too long"
+    return x + 1
+"""
+
+
+def test_what_a_strict_program_asserts_of_its_data_is_part_of_it() -> None:
+    scope: dict[str, Any] = {}
+    exec(compile(BOUNDED, "bounded.py", "exec"), scope)
+    program = export(of_function(scope["bounded"]), (torch.zeros(2, 4),)).module()
+    assert program(torch.zeros(2, 4)).sum() == 8
+    with pytest.raises(RuntimeError, match="Invalid value range for 4"):
+        program(torch.ones(2, 4))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Invariants of a program: every call is an operator that does not mutate its operands, every value is described."""
+
 from __future__ import annotations
 
 import math
@@ -93,10 +94,7 @@ class Verifier(metaclass=_VerifierMeta):
         self.check_valid_op(op)
 
     def _check_graph_module(self, gm: fx.GraphModule) -> None:
-        try:
-            gm.graph.lint()
-        except RuntimeError as e:
-            raise SpecViolationError(str(e)) from e
+        gm.graph.lint()
         for node in gm.graph.nodes:
             if node.op in ("call_module", "call_method"):
                 raise SpecViolationError(f"call_module is not valid: got a class '{node.target}'")
@@ -213,8 +211,6 @@ def _check_outputs(signature: Any, names: list[str | None]) -> None:
 def _check_signature(ep: Any) -> None:
     """The signature describes the graph, the weights and the constants that there are."""
     signature = ep.graph_signature
-    for spec in signature.input_specs:
-        _check_input(ep, spec)
     holders = [n.name for n in ep.graph.nodes if n.op == "placeholder"]
     specs = signature.input_specs
     if len(holders) != len(specs):
@@ -225,6 +221,7 @@ def _check_signature(ep: Any) -> None:
     for spec, name in zip(specs, holders, strict=True):
         if getattr(spec.arg, "name", name) not in (name, ""):
             raise SpecViolationError(f"Input spec name {spec.arg.name} does not match node name {name}")
+        _check_input(ep, spec)
 
 
 def _check_outputs_of(ep: Any) -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assert tensor` in a strict capture: the assertion becomes part of the program."""
+"""`assert tensor`, and `assert number > 3` of a number from the data, in a strict capture: the assertion becomes part
+of the program."""
 
 from __future__ import annotations
 
@@ -26,13 +27,18 @@ def _message_at(code: types.CodeType, offset: int) -> str | None:
     return steps[2].argval if named else "assertion error"
 
 
-def asserted(tensor: _C.Tensor) -> bool:
-    """Records the assertion that the user's program is at; False: it asks for something else."""
+def message() -> str | None:
+    """The message of the assertion that the user's program is at; None: it asks for something else."""
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None and os.path.abspath(frame.f_code.co_filename).startswith(_PACKAGE):
         frame = frame.f_back
-    message = None if frame is None else _message_at(frame.f_code, frame.f_lasti)
-    if message is None:
+    return None if frame is None else _message_at(frame.f_code, frame.f_lasti)
+
+
+def asserted(tensor: _C.Tensor) -> bool:
+    """Records the assertion that the user's program is at; False: it asks for something else."""
+    text = message()
+    if text is None:
         return False
-    ops.aten._assert_async.msg(tensor, message)
+    ops.aten._assert_async.msg(tensor, text)
     return True

@@ -359,6 +359,10 @@ class ExportedProgram:
         return [root, *(ModuleCallEntry(path, _signature_of(kept.get(path))) for path in paths)]
 
     @property
+    def _state_dict(self) -> dict[str, Any]:
+        return self.state_dict
+
+    @property
     def state_dict(self) -> dict[str, Any]:
         if self._state is None:
             self._state = self._program.state_dict

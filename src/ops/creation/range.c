@@ -30,10 +30,17 @@ static bool is_integer(const ig_value *v) {
   return v->kind == IG_KIND_INT || v->kind == IG_KIND_BOOL;
 }
 
-static ig_int integer_of(const ig_value *v) {
+static bool is_symbolic_float(const ig_value *v) {
+  return v->kind == IG_KIND_FLOAT && v->f_expr;
+}
+
+static ig_int integer_of(ig_ctx *c, const ig_value *v) {
   if (v->kind == IG_KIND_INT) return v->i;
   if (v->kind == IG_KIND_BOOL) return ig_const(v->b);
-  return ig_const((int64_t)ig_value_f64(v));
+  if (!is_symbolic_float(v)) return ig_const((int64_t)ig_value_f64(v));
+  ig_value whole = ig_none();
+  ig_sym_apply(c, IG_EXPR_TRUNC, v, 1, &whole);
+  return whole.kind == IG_KIND_INT ? whole.i : ig_const(0);
 }
 
 static bool wrong_direction(ig_ctx *c) {
@@ -42,9 +49,9 @@ static bool wrong_direction(ig_ctx *c) {
 }
 
 static ig_int count_integers(ig_ctx *c, const range *r) {
-  ig_int start = integer_of(&r->start);
-  ig_int end = integer_of(&r->end);
-  ig_int step = integer_of(&r->step);
+  ig_int start = integer_of(c, &r->start);
+  ig_int end = integer_of(c, &r->end);
+  ig_int step = integer_of(c, &r->step);
   if (ig_int_eq_i64(c, step, 0)) {
     ig_fail_text(c, IG_RUNTIME, "step must be nonzero");
     return ig_const(0);
@@ -64,7 +71,31 @@ static ig_int count_integers(ig_ctx *c, const range *r) {
   return ig_int_floordiv(c, span, step);
 }
 
+// Bounds that depend on sizes or on data: how many numbers there are does, too.
+static ig_int count_symbolic_floats(ig_ctx *c, const range *r) {
+  double step = r->step.kind == IG_KIND_FLOAT ? ig_float_guard(c, &r->step)
+                                              : (double)ig_value_i64(c, &r->step);
+  if (step == 0) ig_fail_text(c, IG_RUNTIME, "step must be nonzero");
+  const ig_value bounds[] = {step > 0 ? r->end : r->start, step > 0 ? r->start : r->end};
+  const ig_value ends[] = {r->end, r->start};
+  ig_value ordered = ig_none();
+  ig_value parts[] = {ig_none(), ig_of_f64(step)};
+  ig_value steps = ig_none();
+  ig_value count = ig_none();
+  if (c->status == IG_OK) ig_sym_apply(c, IG_EXPR_GE, bounds, 2, &ordered);
+  if (c->status == IG_OK && !ig_bool_expect(c, &ordered, NULL)) (void)wrong_direction(c);
+  if (c->status == IG_OK) ig_sym_apply(c, IG_EXPR_SUB, ends, 2, &parts[0]);
+  if (c->status == IG_OK) ig_sym_apply(c, IG_EXPR_TRUEDIV, parts, 2, &steps);
+  if (c->status == IG_OK) ig_sym_apply(c, IG_EXPR_CEIL, &steps, 1, &count);
+  if (c->status != IG_OK || count.kind != IG_KIND_INT) return ig_const(0);
+  (void)ig_use_as_size(c, count.i);
+  return count.i;
+}
+
 static ig_int count_floats(ig_ctx *c, const range *r) {
+  bool symbolic =
+      is_symbolic_float(&r->start) || is_symbolic_float(&r->end) || is_symbolic_float(&r->step);
+  if (symbolic) return count_symbolic_floats(c, r);
   double start = ig_value_f64(&r->start);
   double end = ig_value_f64(&r->end);
   double step = ig_value_f64(&r->step);
@@ -143,8 +174,8 @@ static void arange_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_v
   series s = {.data = ig_tensor_data(t), .dtype = t->dtype};
   s.start = ig_value_f64(&r.start);
   s.step = ig_value_f64(&r.step);
-  s.first = integer_of(&r.start).value;
-  s.by = integer_of(&r.step).value;
+  s.first = integer_of(c, &r.start).value;
+  s.by = integer_of(c, &r.step).value;
   bool integers = ig_dtype_is_integral(t->dtype);
   ig_parallel_for(ig_tensor_numel(t), GRAIN, integers ? integer_range : float_range, &s);
 }
@@ -153,6 +184,11 @@ static void arange_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_v
 static void range_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   range r = range_of(op, args);
   ig_meta_options(c, args, r.options, ig_ctx_default_dtype(c), out);
+  // Whether the end belongs to it depends on the numbers themselves.
+  ig_value *const bounds[] = {&r.start, &r.end, &r.step};
+  for (size_t i = 0; i < 3; i++) {
+    if (is_symbolic_float(bounds[i])) *bounds[i] = ig_of_f64(ig_float_guard(c, bounds[i]));
+  }
   ig_int n = c->status == IG_OK ? count_floats(c, &r) : ig_const(0);
   if (c->status != IG_OK) return;
   double steps = (ig_value_f64(&r.end) - ig_value_f64(&r.start)) / ig_value_f64(&r.step);

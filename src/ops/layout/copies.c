@@ -41,6 +41,12 @@ COPY(squeeze_copy_dim, ig_squeeze_dim(c, a[0].tensor, a[1].i))
 COPY(squeeze_copy_dims, ig_squeeze_dims(c, a[0].tensor, a[1]))
 COPY(transpose_copy_int, ig_transpose_int(c, a[0].tensor, a[1].i, a[2].i))
 COPY(unsqueeze_copy, ig_unsqueeze(c, a[0].tensor, a[1].i))
+COPY(as_strided_copy, ig_as_strided_with(c, a[0].tensor, a[1], a[2], a[3]))
+COPY(detach_copy, ig_detach(c, a[0].tensor))
+COPY(unfold_copy, ig_unfold(c, a[0].tensor, a[1].i, a[2].i, a[3].i))
+COPY(view_as_real_copy, ig_view_as_real(c, a[0].tensor))
+COPY(view_as_complex_copy, ig_view_as_complex(c, a[0].tensor))
+COPY(view_copy_dtype, ig_view_dtype(c, a[0].tensor, a[1]))
 COPIES(split_copy_tensor, ig_split_tensor_with(c, a[0].tensor, a[1].i, a[2].i, outs))
 COPIES(split_with_sizes_copy, ig_split_with_sizes_with(c, a[0].tensor, a[1], a[2].i, outs))
 COPIES(unbind_copy_int, ig_unbind_int_with(c, a[0].tensor, a[1].i, outs))
@@ -152,4 +158,53 @@ IG_OP(unbind_copy_int) = {
     .view_copy = true,
     .decompose_outs = unbind_copy_int_formula,
     .samples = "f32[3,2] | f32[2,3], 1",
+};
+
+IG_OP(as_strided_copy) = {
+    .schema =
+        "aten::as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? "
+        "storage_offset=None) -> Tensor",
+    .view_copy = true,
+    .decompose = as_strided_copy_formula,
+    .samples = "f32[2,3], [2,2], [1,2] | f32[6], [2,2], [2,1], 1",
+    .waive = "strided: it reads the memory of its operand, not the elements",
+};
+
+IG_OP(detach_copy) = {
+    .schema = "aten::detach_copy(Tensor self) -> Tensor",
+    .view_copy = true,
+    .detaches = true,
+    .decompose = detach_copy_formula,
+    .not_differentiable = true,  // it ends the history
+    .samples = "f32[2,3] | f32[4,2].T",
+};
+
+IG_OP(unfold_copy) = {
+    .schema = "aten::unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor",
+    .view_copy = true,
+    .decompose = unfold_copy_formula,
+    .samples = "f32[6,2], 0, 3, 2 | f32[2,5], -1, 2, 1",
+};
+
+IG_OP(view_as_real_copy) = {
+    .schema = "aten::view_as_real_copy(Tensor self) -> Tensor",
+    .view_copy = true,
+    .decompose = view_as_real_copy_formula,
+    .samples = "c64[2,3]",
+};
+
+IG_OP(view_as_complex_copy) = {
+    .schema = "aten::view_as_complex_copy(Tensor self) -> Tensor",
+    .view_copy = true,
+    .decompose = view_as_complex_copy_formula,
+    .samples = "f32[3,2]",
+    .waive = "strided: both parts of a number lie side by side",
+};
+
+IG_OP(view_copy_dtype) = {
+    .schema = "aten::view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor",
+    .view_copy = true,
+    .decompose = view_copy_dtype_formula,
+    .samples = "f32[2,4], i32",
+    .not_differentiable = true,  // the bits of a number are no function of it that has a slope
 };

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Assertions without side effects: each takes the token of the one before it and returns its own."""
+
 from __future__ import annotations
 
 import copy
@@ -15,7 +16,7 @@ from ingot.fx.passes.infra.pass_base import PassResult
 __all__: list[str] = []
 
 _aten = ingot.ops.aten
-_FUNCTIONAL = {
+_NON_FUNCTIONAL_TO_FUNCTIONAL_SIDE_EFFECTFUL_FUNCS = {
     _aten.sym_constrain_range.default: _aten._functional_sym_constrain_range,
     _aten._assert_async.msg: _aten._functional_assert_async.msg,
 }
@@ -30,7 +31,8 @@ class _FunctionalizeSideEffectfulOpsPass(_ExportPassBaseDeprecatedDoNotUse):
         self._count = 0
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
-        if not any(n.target in _FUNCTIONAL for n in graph_module.graph.nodes if n.op == "call_function"):
+        calls = [n for n in graph_module.graph.nodes if n.op == "call_function"]
+        if not any(n.target in _NON_FUNCTIONAL_TO_FUNCTIONAL_SIDE_EFFECTFUL_FUNCS for n in calls):
             return PassResult(graph_module, False)
         self._token = None
         self._count = 0
@@ -42,13 +44,14 @@ class _FunctionalizeSideEffectfulOpsPass(_ExportPassBaseDeprecatedDoNotUse):
         return token
 
     def call_operator(self, op: Any, args: tuple, kwargs: dict[str, Any], meta: NodeMetadata) -> ProxyValue:
-        if op not in _FUNCTIONAL:
+        functional = _NON_FUNCTIONAL_TO_FUNCTIONAL_SIDE_EFFECTFUL_FUNCS.get(op)
+        if functional is None:
             return super().call_operator(op, args, kwargs, meta)
         if self._token is None:
             origin = NodeMetadata({"stack_trace": None})
             self._token = self._name(super().call_operator(_aten._make_dep_token, (), {}, origin))
         given = {**kwargs, "dep_token": self._token}
-        self._token = self._name(super().call_operator(_FUNCTIONAL[op], args, given, meta))
+        self._token = self._name(super().call_operator(functional, args, given, meta))
         return self._token
 
     def output(self, results: Any, meta: NodeMetadata) -> ProxyValue:
