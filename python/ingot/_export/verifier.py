@@ -7,6 +7,7 @@ import operator
 from typing import Any, ClassVar
 
 from ingot import _C, fx, nn
+from ingot._explain import reworded
 from ingot.export.graph_signature import InputKind
 
 __all__ = ["SpecViolationError", "TrainingIRVerifier", "Verifier", "load_verifier"]
@@ -96,7 +97,7 @@ class Verifier(metaclass=_VerifierMeta):
         try:
             gm.graph.lint()
         except RuntimeError as e:
-            raise SpecViolationError(str(e)) from e
+            raise reworded(e, SpecViolationError) from e
         for node in gm.graph.nodes:
             if node.op in ("call_module", "call_method"):
                 raise SpecViolationError(f"call_module is not valid: got a class '{node.target}'")
