@@ -26,7 +26,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 OUTSIDE = {"README.md", "CONTRIBUTING.md", "CHANGELOG.md"}
 # Python modules by area: (page, title, modules).
 AREAS = [
-    ("models", "Models, sessions, limits", ["ingot._session", "ingot.limits", "ingot._explain"]),
+    ("models", "Models, sessions, limits", ["ingot._session", "ingot._explain", "ingot.limits"]),
     ("files", "Files of tensors", ["ingot.serialization", "ingot.safetensors"]),
     ("export", "torch.export", ["ingot.export"]),
     ("onnx", "torch.onnx", ["ingot.onnx", "ingot.onnx.checker", "ingot.onnx.shape_inference",
@@ -116,15 +116,18 @@ def error_pages(source: pathlib.Path, command: str) -> None:
         "\n\n", "\n:hidden:\n\n", 1))  # fmt: skip
 
 
-def drop_list_macros(folder: pathlib.Path) -> None:
-    """Doxygen takes the macro X, with which an enum is made from a list, for one of the enum's values."""
+def clean_xml(folder: pathlib.Path) -> None:
+    """Doxygen takes the macro X, with which an enum is made from a list, for one of the enum's values, and leaves the
+    marks of comments in verbatim texts."""
     value = re.compile(r"\s*<enumvalue [^>]*>\s*<name>X</name>.*?</enumvalue>", re.S)
+    verbatim = re.compile(r"(<verbatim>)(.*?)(</verbatim>)", re.S)
     for path in folder.glob("*_8h.xml"):
-        path.write_text(value.sub("", path.read_text()))
+        text = value.sub("", path.read_text())
+        path.write_text(verbatim.sub(lambda m: m[1] + re.sub(r"^/// ?", "", m[2], flags=re.M).strip() + m[3], text))
 
 
 def c_pages(source: pathlib.Path) -> None:
-    drop_list_macros(source.parent / "xml")
+    clean_xml(source.parent / "xml")
     headers = sorted(path.name for path in (ROOT / "include/ingot").glob("*.h") if path.name != "ingot.h")
     text = (
         "# C reference\n\nThe public headers, one noun each; `ingot/ingot.h` includes all of them. A program that only "
@@ -139,15 +142,34 @@ def c_pages(source: pathlib.Path) -> None:
     write(source / "c/index.md", text + toctree([name.removesuffix(".h") for name in headers]))
 
 
+class Plain:
+    """An annotation as its source has it: a text that prints without quotes."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def plain(annotation: Any) -> Any:
+    return Plain(annotation) if isinstance(annotation, str) else annotation
+
+
 def signature(value: Any) -> str:
     try:
-        return re.sub(r" at 0x[0-9a-f]+", "", str(inspect.signature(value)))
+        found = inspect.signature(value)
     except (TypeError, ValueError):
         return "(...)"
+    kept = [p.replace(annotation=plain(p.annotation)) for p in found.parameters.values()]
+    text = str(found.replace(parameters=kept, return_annotation=plain(found.return_annotation)))
+    return re.sub(r" at 0x[0-9a-f]+", "", text)
 
 
 def documented(value: Any) -> str:
-    return inspect.cleandoc(value.__doc__ or "").replace("<", "&lt;")
+    """Its docstring; what looks like markup in prose is none. Indented lines are programs."""
+    lines = inspect.cleandoc(value.__doc__ or "").split("\n")
+    return "\n".join(line if line.startswith("    ") else line.replace("<", "&lt;") for line in lines)
 
 
 def methods(cls: type) -> Iterator[str]:
