@@ -112,7 +112,7 @@ def error_pages(source: pathlib.Path, command: str) -> None:
         "`ingot_code`, and C programs ask `ig_ctx_explanation`. These pages are what `ingot explain CODE` and "
         "`ingot.explain(code)` print, without a network.\n\n| code | |\n|---|---|\n"
     )
-    write(source / "errors/index.md", f"{text}{table}\n" + toctree([row["code"] for row in rows]).replace(
+    write(source / "errors/index.md", f"{text}{table}\n" + toctree([f"{row['code']} <{row['code']}>" for row in rows]).replace(
         "\n\n", "\n:hidden:\n\n", 1))  # fmt: skip
 
 
