@@ -42,9 +42,8 @@ def write(path: pathlib.Path, text: str) -> None:
     path.write_text(text)
 
 
-def toctree(names: list[str], caption: str = "") -> str:
-    head = f":caption: {caption}\n" if caption else ""
-    return "```{toctree}\n" + head + "\n" + "\n".join(names) + "\n```\n"
+def toctree(names: list[str], hidden: bool = False) -> str:
+    return "```{toctree}\n" + (":hidden:\n" if hidden else "") + "\n" + "\n".join(names) + "\n```\n"
 
 
 def slug(title: str) -> str:
@@ -112,8 +111,8 @@ def error_pages(source: pathlib.Path, command: str) -> None:
         "`ingot_code`, and C programs ask `ig_ctx_explanation`. These pages are what `ingot explain CODE` and "
         "`ingot.explain(code)` print, without a network.\n\n| code | |\n|---|---|\n"
     )
-    write(source / "errors/index.md", f"{text}{table}\n" + toctree([f"{row['code']} <{row['code']}>" for row in rows]).replace(
-        "\n\n", "\n:hidden:\n\n", 1))  # fmt: skip
+    tree = toctree([f"{row['code']} <{row['code']}>" for row in rows], hidden=True)
+    write(source / "errors/index.md", f"{text}{table}\n{tree}")
 
 
 def clean_xml(folder: pathlib.Path) -> None:
