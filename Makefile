@@ -4,7 +4,7 @@
 #   make test    everything that CI checks          make asan     tests under address and undefined sanitizers
 #   make build   build/bin/ingot, build/venv        make bench    figures, beside PyTorch where it is installed
 #   make fuzz    fuzz targets under libFuzzer       make install  library, headers, pkg-config and CMake files, command, manual page
-#   make docs    pages of the public headers        make tsan     threads under the thread sanitizer
+#   make docs    the site, in build/docs/html       make tsan     threads under the thread sanitizer
 #   make fuzz-random    random programs, files and calls from Python    make clean
 #   make fuzz-coverage  what the last `make fuzz` reached, per folder
 #
@@ -98,9 +98,10 @@ fuzz-random: build
 	$(ASAN)/tests/nodes_fuzz --random 0 $(FUZZ_INPUTS) $(ASAN)/found
 	$(VENV)/bin/python tests/python/fuzz_calls.py --hunt $(FUZZ_CALLS)
 
-docs:
+docs: build
 	@tools/bootstrap lint
-	@tools/docs
+	@tools/venv $(VENV) docs
+	@tools/docs $(VENV)/bin/python $(RELEASE)/ingot
 
 install: build
 	@meson configure $(RELEASE) -Dprefix=$(PREFIX)

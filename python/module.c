@@ -119,6 +119,7 @@ PyObject *py_raise(ig_ctx *c) {
     if (st == IG_OUTPUT_SHAPE) type = class_in(fakes, "DynamicOutputShapeException", type);
     raise_text(type, ig_ctx_error(c), c->aside);
     if (c->trouble && !script) py_report_attach(c);
+    py_code_attach(c);
   }
   ig_ctx_clear(c);
   return NULL;
@@ -379,6 +380,7 @@ static int add_all(PyObject *m) {
       py_report_functions,
       py_autocast_functions,
       py_limits_functions,
+      py_code_functions,
   };
   // clang-format on
   for (size_t i = 0; i < PY_COUNT(lists); i++) {

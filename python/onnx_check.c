@@ -8,9 +8,7 @@
 static PyObject *verdict(ig_ctx *c, ig_status st) {
   if (st == IG_OK) Py_RETURN_NONE;
   if (st == IG_NOMEM || st == IG_IO) return py_raise(c);
-  PyErr_SetString(PyExc_RuntimeError, ig_ctx_error(c));
-  ig_ctx_clear(c);
-  return NULL;
+  return py_raise_as(c, PyExc_RuntimeError);
 }
 
 static PyObject *check_proto(PyObject *m, PyObject *args, PyObject *kwargs) {

@@ -64,6 +64,7 @@ static inline py_thread *py_thread_of(ig_ctx *c) {
 }
 PyObject *py_raise(
     ig_ctx *c);  // Sets the exception for the context's status, which it clears. Always NULL.
+PyObject *py_raise_as(ig_ctx *c, PyObject *type);  // codes.c: the same with this exception.
 // `out`, or NULL and an exception if the context failed, which it clears; one that is set stays.
 PyObject *py_done(ig_ctx *c, PyObject *out);
 bool py_ok(ig_ctx *c);  // Raises if the context failed.
@@ -477,6 +478,8 @@ PyObject *py_program_wrap(ig_ctx *c, ig_status st, struct ig_program *p);  // ta
 extern PyMethodDef py_report_functions[];
 extern PyMethodDef py_autocast_functions[];
 extern PyMethodDef py_limits_functions[];  // limits.c
+extern PyMethodDef py_code_functions[];    // codes.c
+void py_code_attach(ig_ctx *c);            // the code of the context's error, to the exception
 void py_report_attach(ig_ctx *c);          // to the exception that is set
 bool py_name_symbol(ig_ctx *c, const ig_expr *symbol, struct ig_str *out);
 PyFrameObject *py_user_frame(void);  // module.c: the innermost one, a new reference; NULL: none

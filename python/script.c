@@ -13,9 +13,7 @@
 
 PyObject *py_script_raise(ig_ctx *c) {
   if (ig_ctx_status(c) != IG_SYNTAX) return py_raise(c);
-  PyErr_SetString(PyExc_RuntimeError, ig_ctx_error(c));
-  ig_ctx_clear(c);
-  return NULL;
+  return py_raise_as(c, PyExc_RuntimeError);
 }
 
 static PyObject *raise_refusal(ig_ctx *c, ig_srefusal what) {

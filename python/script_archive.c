@@ -100,9 +100,7 @@ static ig_ts_extra *extras_of(ig_ctx *c, PyObject *files, size_t *n) {
 static PyObject *save_failed(ig_ctx *c) {
   if (PyErr_Occurred()) return NULL;
   if (ig_ctx_status(c) != IG_UNSUPPORTED) return py_script_raise(c);
-  PyErr_SetString(PyExc_RuntimeError, ig_ctx_error(c));
-  ig_ctx_clear(c);
-  return NULL;
+  return py_raise_as(c, PyExc_RuntimeError);
 }
 
 // _script_save_file(what, path, extra files): the file is replaced when the archive is complete.
@@ -168,9 +166,7 @@ static PyObject *load(PyObject *module, PyObject *path) {
   }
   ig_status st = ig_ctx_status(c);
   if (st != IG_UNSUPPORTED && st != IG_INVALID && st != IG_NOT_FOUND) return py_script_raise(c);
-  PyErr_SetString(PyExc_RuntimeError, ig_ctx_error(c));
-  ig_ctx_clear(c);
-  return NULL;
+  return py_raise_as(c, PyExc_RuntimeError);
 }
 
 static PyMethodDef functions[] = {

@@ -484,9 +484,7 @@ static PyObject *parse_ir(PyObject *unused, PyObject *args, PyObject *kwargs) {
   ig_sunit *u = py_unit();
   ig_sgraph *g = u ? ig_sgraph_parse(&u->types, NULL, text) : NULL;
   if (u && !g && u->c->status == IG_SYNTAX) {  // errors in scripts are RuntimeErrors
-    PyErr_SetString(PyExc_RuntimeError, ig_ctx_error(u->c));
-    ig_ctx_clear(u->c);
-    return NULL;
+    return py_raise_as(u->c, PyExc_RuntimeError);
   }
   if (!u || !g) return u ? py_raise(u->c) : NULL;
   drop_names(g->body);

@@ -194,6 +194,7 @@ typedef struct ig_model_finding {
   ig_status code;     // IG_OK: only ignored
   const char *where;  // member, node, operator; "" when it is the whole file
   const char *text;
+  const char *explanation;  // the code of its explanation (ingot/explain.h); NULL: none
 } ig_model_finding;
 IG_API size_t ig_model_findings(const ig_model *m, const ig_model_finding *const **findings);
 

@@ -87,6 +87,7 @@ _HOMES = {
         autocast get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_available
         is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled set_autocast_dtype set_autocast_enabled
     """,
+    "ingot._explain": "explain",
     "ingot._errors": "AcceleratorError OutOfMemoryError",
     "ingot._streams": "Event Stream get_device_module",
     "ingot._tensor_types": """

@@ -8,6 +8,7 @@ from collections.abc import KeysView
 from typing import Any
 
 from ingot import _C
+from ingot._explain import reworded
 from ingot.serialization import FileError, _is_meta, _os_error
 
 __all__ = ["load", "load_file", "load_model", "safe_open", "save", "save_file", "save_model"]
@@ -28,7 +29,7 @@ def _read(source: Any, name: str) -> tuple[dict[str, Any], dict[str, str] | None
     except OSError as error:
         raise _os_error(error, name) from None
     except (NotImplementedError, ValueError) as error:
-        raise FileError(str(error)) from None
+        raise reworded(error, FileError) from None
 
 
 def load(data: bytes) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import pickle
 from typing import Any
 
 from ingot import _C
+from ingot._explain import carry_code, reworded
 
 __all__ = [
     "FileError", "ScriptArchive", "add_safe_globals", "clear_safe_globals", "get_safe_globals",
@@ -149,15 +150,15 @@ def load(
     except OSError as error:
         raise _os_error(error, source) from None
     except (NotImplementedError, ValueError) as error:
-        raise FileError(_explain(error, weights_only)) from None
+        raise carry_code(error, FileError(_explain(error, weights_only))) from None
 
 
 def _os_error(error: OSError, path: str) -> OSError:
     """The exception that open() would raise."""
     if not os.path.exists(path):
-        return FileNotFoundError(2, "No such file or directory", path)
+        return carry_code(error, FileNotFoundError(2, "No such file or directory", path))
     if os.path.isdir(path):
-        return IsADirectoryError(21, "Is a directory", path)
+        return carry_code(error, IsADirectoryError(21, "Is a directory", path))
     return error
 
 
@@ -178,7 +179,7 @@ def get_unsafe_globals_in_checkpoint(f: FILE_LIKE) -> list[str]:
     try:
         return sorted(set(_C.torch_globals(source, name)) - set(_allowed))
     except (NotImplementedError, ValueError) as error:
-        raise FileError(str(error)) from None
+        raise reworded(error, FileError) from None
 
 
 # ---- named tensors in any format
@@ -192,7 +193,7 @@ def load_file(filename: str | os.PathLike, device: Any = "cpu") -> dict[str, Any
     except OSError as error:
         raise _os_error(error, path) from None
     except (NotImplementedError, ValueError) as error:
-        raise FileError(str(error)) from None
+        raise reworded(error, FileError) from None
     if _is_meta(device):
         return {name: t.to("meta") for name, t in tensors.items()}
     return tensors
@@ -221,7 +222,7 @@ def load_state_dict(filename: str | os.PathLike) -> Any:
         try:
             kind = _C.archive_kind(path)
         except (NotImplementedError, ValueError) as error:
-            raise FileError(str(error)) from None
+            raise reworded(error, FileError) from None
     if kind == "torch":
         return load(path)
     if kind == "torchscript":
@@ -255,7 +256,7 @@ class ScriptArchive:
         except OSError as error:
             raise _os_error(error, path) from None
         except (NotImplementedError, ValueError) as error:
-            raise FileError(str(error)) from None
+            raise reworded(error, FileError) from None
 
     def state_dict(self) -> dict[str, Any]:
         """Parameters and buffers by path, as the module's own state_dict() has them."""

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "arrays/storages.h"
+#include "base/cause.h"
 #include "codec/bits.h"
 
 enum { LEGACY_PROTOCOL = 1001 };
@@ -20,7 +21,7 @@ typedef struct reader {
   bool no_memory;
 } reader;
 
-#define BAD(r, ...) ig_fail((r)->un.c, IG_SYNTAX, __VA_ARGS__)
+#define BAD(r, ...) ig_fail((r)->un.c, IG_SYNTAX | IG_E_PICKLE, __VA_ARGS__)
 
 static ig_tensor *get_storage(ig_unpack *u, const ig_storage_id *id) {
   reader *r = (reader *)u;

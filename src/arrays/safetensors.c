@@ -8,6 +8,7 @@
 
 #include "arrays/arrays.h"
 #include "arrays/unpack.h"
+#include "base/cause.h"
 #include "base/limits.h"
 #include "codec/bits.h"
 #include "codec/json.h"
@@ -62,8 +63,8 @@ typedef struct reader {
 } reader;
 
 static ig_status bad(reader *r, const ig_json *at, const char *name, const char *what) {
-  return ig_fail(r->c, IG_SYNTAX, "%s: offset %zu: tensor '%.100s': %s", r->in->name,
-                 LENGTH + at->at, name, what);
+  return ig_fail(r->c, IG_SYNTAX | IG_E_SAFETENSORS, "%s: offset %zu: tensor '%.100s': %s",
+                 r->in->name, LENGTH + at->at, name, what);
 }
 
 static ig_status read_dtype(reader *r, const ig_json *entry, const char *name, ig_dtype *out) {
@@ -73,11 +74,13 @@ static ig_status read_dtype(reader *r, const ig_json *entry, const char *name, i
     if (strcmp(types[i].name, d->text) != 0) continue;
     *out = types[i].dtype;
     if (*out != IG_DTYPE_COUNT) return IG_OK;
-    return ig_fail(r->c, IG_UNSUPPORTED, "%s: tensor '%.100s': element type %s is not supported",
-                   r->in->name, name, d->text);
+    return ig_fail(r->c, IG_UNSUPPORTED | IG_E_SAFETENSORS,
+                   "%s: tensor '%.100s': element type %s is not supported", r->in->name, name,
+                   d->text);
   }
-  return ig_fail(r->c, IG_SYNTAX, "%s: offset %zu: tensor '%.100s': unknown dtype '%.40s'",
-                 r->in->name, LENGTH + d->at, name, d->text);
+  return ig_fail(r->c, IG_SYNTAX | IG_E_SAFETENSORS,
+                 "%s: offset %zu: tensor '%.100s': unknown dtype '%.40s'", r->in->name,
+                 LENGTH + d->at, name, d->text);
 }
 
 static ig_status read_shape(reader *r, const ig_json *entry, const char *name, int64_t *shape,
@@ -109,7 +112,7 @@ static ig_status read_offsets(reader *r, const ig_json *entry, const char *name,
   }
   *p = (piece){(uint64_t)o->items[0].i, (uint64_t)o->items[1].i, name};
   if (p->end <= r->data.n) return IG_OK;
-  return ig_fail(r->c, IG_SYNTAX,
+  return ig_fail(r->c, IG_SYNTAX | IG_E_SAFETENSORS,
                  "%s: offset %zu: tensor '%.100s' ends at %" PRIu64 " of %zu bytes of data",
                  r->in->name, LENGTH + o->at, name, p->end, r->data.n);
 }
@@ -129,7 +132,7 @@ static ig_status read_entry(reader *r, const ig_json_member *m, piece *p, ig_wei
   IG_RETURN_IF_ERR(read_offsets(r, entry, m->key, p));
   if (!ig_checked_mul(numel, (int64_t)ig_dtype_size(dtype), &need) ||
       (uint64_t)need != p->end - p->begin) {
-    return ig_fail(r->c, IG_SYNTAX,
+    return ig_fail(r->c, IG_SYNTAX | IG_E_SAFETENSORS,
                    "%s: offset %zu: tensor '%.100s' has %" PRIu64
                    " bytes, its shape needs %" PRId64,
                    r->in->name, LENGTH + entry->at, m->key, p->end - p->begin, need);
@@ -183,7 +186,7 @@ static ig_status check_cover(reader *r, size_t n) {
   for (size_t i = 0; i < n; i++) {
     const piece *p = &r->pieces[i];
     if (p->begin != at) {
-      return ig_fail(r->c, IG_SYNTAX,
+      return ig_fail(r->c, IG_SYNTAX | IG_E_SAFETENSORS,
                      "%s: tensor '%.100s' begins at %" PRIu64 " of the data, %s %" PRIu64,
                      r->in->name, p->name, p->begin,
                      p->begin < at ? "inside the one that ends at" : "with a hole behind", at);
@@ -191,19 +194,21 @@ static ig_status check_cover(reader *r, size_t n) {
     at = p->end;
   }
   if (at == r->data.n) return IG_OK;
-  return ig_fail(r->c, IG_SYNTAX, "%s: %" PRIu64 " bytes of tensors in a buffer of %zu bytes",
-                 r->in->name, at, r->data.n);
+  return ig_fail(r->c, IG_SYNTAX | IG_E_SAFETENSORS,
+                 "%s: %" PRIu64 " bytes of tensors in a buffer of %zu bytes", r->in->name, at,
+                 r->data.n);
 }
 
 static ig_status read_all(reader *r, const ig_json *doc, ig_tensor_list *out) {
   size_t n = 0;
   ig_limits limits = ig_limits_of(r->c, r->in->limits);
   if (doc->kind != IG_JSON_OBJECT) {
-    return ig_fail(r->c, IG_SYNTAX, "%s: the header is not an object", r->in->name);
+    return ig_fail(r->c, IG_SYNTAX | IG_E_SAFETENSORS, "%s: the header is not an object",
+                   r->in->name);
   }
   if (doc->n > limits.max_entries) {
-    return ig_fail(r->c, IG_SYNTAX, "%s: %zu tensors, the limit is %" PRIu64, r->in->name, doc->n,
-                   limits.max_entries);
+    return ig_fail(r->c, IG_SYNTAX | IG_E_SAFETENSORS, "%s: %zu tensors, the limit is %" PRIu64,
+                   r->in->name, doc->n, limits.max_entries);
   }
   ig_weight *list = ig_scope_array(r->c, doc->n + 1, sizeof *list);
   r->pieces = ig_arena_array(&r->arena, doc->n + 1, sizeof *r->pieces);
@@ -226,16 +231,18 @@ static ig_status read_all(reader *r, const ig_json *doc, ig_tensor_list *out) {
 ig_status ig_safetensors_parse(ig_ctx *c, const ig_arrays_in *in, ig_tensor_list *out) {
   *out = (ig_tensor_list){0};
   if (in->bytes.n < LENGTH + 2) {
-    return ig_fail(c, IG_SYNTAX, "%s: %zu bytes are no safetensors file", in->name, in->bytes.n);
+    return ig_fail(c, IG_SYNTAX | IG_E_SAFETENSORS, "%s: %zu bytes are no safetensors file",
+                   in->name, in->bytes.n);
   }
   uint64_t n = ig_load64(in->bytes.at);
   if (n > HEADER_MAX || n > in->bytes.n - LENGTH) {
-    return ig_fail(c, IG_SYNTAX, "%s: offset 0: a header of %" PRIu64 " bytes in a file of %zu",
-                   in->name, n, in->bytes.n);
+    return ig_fail(c, IG_SYNTAX | IG_E_SAFETENSORS,
+                   "%s: offset 0: a header of %" PRIu64 " bytes in a file of %zu", in->name, n,
+                   in->bytes.n);
   }
   if (n == 0 || in->bytes.at[LENGTH] != '{') {
-    return ig_fail(c, IG_SYNTAX, "%s: offset %d: the header does not begin with '{'", in->name,
-                   LENGTH);
+    return ig_fail(c, IG_SYNTAX | IG_E_SAFETENSORS,
+                   "%s: offset %d: the header does not begin with '{'", in->name, LENGTH);
   }
   reader r = {.c = c,
               .in = in,
@@ -266,13 +273,13 @@ static int by_rank(const void *a, const void *b) {
 static ig_status rank(ig_ctx *c, const ig_weight *w, entry *out) {
   size_t i = 0;
   if (w->texts) {
-    return ig_fail(c, IG_UNSUPPORTED,
+    return ig_fail(c, IG_UNSUPPORTED | IG_E_SAFETENSORS,
                    "array '%s' holds texts, which safetensors cannot; write .npz", w->name);
   }
   while (i < NTYPES && types[i].dtype != w->tensor->dtype) i++;
   if (i == NTYPES) {
-    return ig_fail(c, IG_UNSUPPORTED, "tensor '%s': safetensors has no %s", w->name,
-                   ig_dtype_text(w->tensor->dtype));
+    return ig_fail(c, IG_UNSUPPORTED | IG_E_SAFETENSORS, "tensor '%s': safetensors has no %s",
+                   w->name, ig_dtype_text(w->tensor->dtype));
   }
   if (ig_tensor_is_fake(w->tensor)) {
     return ig_fail(c, IG_INVALID, "tensor '%s' has no data: it is a fake or meta tensor", w->name);
@@ -325,8 +332,8 @@ static ig_status put_all(ig_ctx *c, const ig_tensor_list *list, const entry *ord
   while (head->n % LENGTH && !head->failed) ig_str_add(head, " ");
   if (head->failed) return ig_fail(c, IG_NOMEM, "out of memory");
   if (head->n > HEADER_MAX) {
-    return ig_fail(c, IG_UNSUPPORTED, "a header of %zu bytes, safetensors allows %d", head->n,
-                   HEADER_MAX);
+    return ig_fail(c, IG_UNSUPPORTED | IG_E_SAFETENSORS,
+                   "a header of %zu bytes, safetensors allows %d", head->n, HEADER_MAX);
   }
   uint8_t length[LENGTH];
   ig_store64(length, head->n);

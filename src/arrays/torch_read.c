@@ -6,6 +6,7 @@
 #include "arrays/legacy.h"
 #include "arrays/torch_file.h"
 #include "arrays/torch_zip.h"
+#include "base/cause.h"
 #include "codec/bits.h"
 
 enum { TAR_MAGIC = 257 };
@@ -21,13 +22,13 @@ static ig_status refuse_others(const ig_torch_zip *z) {
   ig_ctx *c = z->c;
   if (ig_zip_find(&z->zip, "serialized_exported_program.json") ||
       ig_torch_zip_find(z, "archive_format")) {
-    return ig_fail(c, IG_UNSUPPORTED,
+    return ig_fail(c, IG_UNSUPPORTED | IG_E_OTHER_LOADER,
                    "%s: an exported program (.pt2), not a file of torch.save; load it with "
                    "torch.export.load",
                    z->name);
   }
   if (ig_torch_zip_find(z, "constants.pkl")) {
-    return ig_fail(c, IG_UNSUPPORTED,
+    return ig_fail(c, IG_UNSUPPORTED | IG_E_OTHER_LOADER,
                    "%s: a TorchScript archive, not a file of torch.save; load it with "
                    "torch.jit.load (ingot.load_state_dict reads its weights)",
                    z->name);
@@ -35,12 +36,12 @@ static ig_status refuse_others(const ig_torch_zip *z) {
   if (ig_torch_zip_find(z, "data.pkl")) return IG_OK;
   for (size_t i = 0; i < z->zip.n; i++) {
     if (!ends_with(z->zip.entries[i].name, ".npy")) continue;
-    return ig_fail(c, IG_UNSUPPORTED,
+    return ig_fail(c, IG_UNSUPPORTED | IG_E_OTHER_LOADER,
                    "%s: NumPy arrays (.npz), not a file of torch.save; ingot.load_file reads them",
                    z->name);
   }
-  return ig_fail(c, IG_SYNTAX, "%s: a zip archive, but not one of torch.save: it has no 'data.pkl'",
-                 z->name);
+  return ig_fail(c, IG_SYNTAX | IG_E_NOT_A_MODEL,
+                 "%s: a zip archive, but not one of torch.save: it has no 'data.pkl'", z->name);
 }
 
 static ig_status read_zip(ig_ctx *c, const char *name, ig_bytes in, ig_file *owner,
@@ -60,24 +61,24 @@ static ig_status refuse_unknown(ig_ctx *c, const char *name, ig_bytes in) {
   const uint8_t *p = in.at;
   size_t n = in.n;
   if (n >= 8 && memcmp(p, "PYTORCH1", 8) == 0) {
-    return ig_fail(c, IG_UNSUPPORTED,
+    return ig_fail(c, IG_UNSUPPORTED | IG_E_OTHER_LOADER,
                    "%s: the container PYTORCH1 from before the zip format is not read; save the "
                    "file again with PyTorch 1.6 or newer",
                    name);
   }
   if (n > TAR_MAGIC + 5 && memcmp(p + TAR_MAGIC, "ustar", 5) == 0) {
-    return ig_fail(c, IG_UNSUPPORTED,
+    return ig_fail(c, IG_UNSUPPORTED | IG_E_OTHER_LOADER,
                    "%s: a tar archive of PyTorch 0.1 is not read; save the file again", name);
   }
   if (n > 8 && ig_load64(p) < n && p[8] == '{') {
-    return ig_fail(c, IG_UNSUPPORTED,
+    return ig_fail(c, IG_UNSUPPORTED | IG_E_OTHER_LOADER,
                    "%s: a safetensors file, not one of torch.save; ingot.load_file reads it", name);
   }
   if (n > 1 && p[0] == 0x80 && p[1] <= 5) {
-    return ig_fail(c, IG_UNSUPPORTED,
+    return ig_fail(c, IG_UNSUPPORTED | IG_E_OTHER_LOADER,
                    "%s: a pickle that torch.save did not write; only its files are read", name);
   }
-  return ig_fail(c, IG_SYNTAX,
+  return ig_fail(c, IG_SYNTAX | IG_E_NOT_A_MODEL,
                  "%s: neither a zip archive nor a legacy file of torch.save (%zu bytes)", name, n);
 }
 

@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "arrays/storages.h"
+#include "base/cause.h"
 
 enum { VERSION_MAX = 10, PATH_MAX_LENGTH = 1024 };
 
-#define BAD(z, ...) ig_fail((z)->c, IG_SYNTAX, __VA_ARGS__)
+#define BAD(z, ...) ig_fail((z)->c, IG_SYNTAX | IG_E_PICKLE, __VA_ARGS__)
 
 static ig_status find_root(ig_torch_zip *z) {
   const char *first = z->zip.n ? z->zip.entries[0].name : "";

@@ -8,20 +8,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cause.h"
 #include "codec/bits.h"
 #include "tensor/quantizer.h"
 #include "tensor/tensor.h"
 
-bool ig_unpack_bad(ig_unpack *u, const ig_pickle *p, ig_status st, const char *fmt, ...) {
+bool ig_unpack_bad(ig_unpack *u, const ig_pickle *p, ig_cause why, const char *fmt, ...) {
   char text[512];
   va_list ap;
   va_start(ap, fmt);
   (void)vsnprintf(text, sizeof text, fmt, ap);
   va_end(ap);
-  (void)ig_fail(u->c, st, "%s: pickle, offset %zu: %s", u->name, p->at, text);
+  (void)ig_fail(u->c, why, "%s: pickle, offset %zu: %s", u->name, p->at, text);
   return false;
 }
-#define BAD(u, p, ...) ig_unpack_bad((u), (p), IG_SYNTAX, __VA_ARGS__)
+#define BAD(u, p, ...) ig_unpack_bad((u), (p), IG_SYNTAX | IG_E_PICKLE, __VA_ARGS__)
 
 static const char *kind_of(const ig_pickle *p) {
   return ig_pickle_kind_text((ig_pickle_kind)p->kind);
@@ -279,7 +280,7 @@ static ig_object *from_call(ig_unpack *u, ig_pickle *p, size_t depth) {
   const ig_unpack_call *call = find_call(u, p->global->text);
   if (!call) return from_instance(u, p, depth);
   if (call->build) return call->build(u, p, depth);
-  (void)ig_unpack_bad(u, p, IG_UNSUPPORTED, "%s: %s", call->name, call->why);
+  (void)ig_unpack_bad(u, p, IG_UNSUPPORTED | IG_E_PICKLE_CLASS, "%s: %s", call->name, call->why);
   return NULL;
 }
 

@@ -45,7 +45,7 @@ bool ig_unpack_storage_id(ig_unpack *u, const ig_pickle *p, ig_storage_id *out);
 // ---- between its files
 
 // All return false or NULL after an error.
-bool ig_unpack_bad(ig_unpack *u, const ig_pickle *p, ig_status st, const char *fmt, ...)
+bool ig_unpack_bad(ig_unpack *u, const ig_pickle *p, ig_cause why, const char *fmt, ...)
     IG_PRINTF(4, 5);
 ig_object *ig_unpack_value(ig_unpack *u, ig_pickle *p, size_t depth);
 

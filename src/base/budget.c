@@ -4,6 +4,7 @@
 
 #include <time.h>
 
+#include "base/cause.h"
 #include "base/limits.h"
 
 // ---- memory
@@ -133,7 +134,7 @@ static bool settle(ig_ctx *c, uint64_t more) {
 static bool in_time(ig_ctx *c) {
   const ig_account *a = &c->account;
   if (!a->until || now_millis() <= a->until) return true;
-  (void)ig_fail(c, IG_LIMIT,
+  (void)ig_fail(c, IG_LIMIT | IG_E_TIME_LIMIT,
                 "stopped after the limit of %llu ms; if it may take longer, raise max_millis of "
                 "ig_limits (--max-time)",
                 (unsigned long long)a->max_millis);
@@ -156,7 +157,7 @@ static bool go_on(ig_ctx *c) {
 bool ig_spend(ig_ctx *c, uint64_t work) {
   if (c->status != IG_OK) return false;
   if (!settle(c, work)) {
-    (void)ig_fail(c, IG_LIMIT,
+    (void)ig_fail(c, IG_LIMIT | IG_E_WORK_LIMIT,
                   "stopped after the limit of %llu units of work (operator calls, loop iterations; "
                   "making a node costs %d); if it may do more, raise max_work of ig_limits",
                   (unsigned long long)c->account.max_work, IG_WORK_NODE);

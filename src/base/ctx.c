@@ -7,6 +7,7 @@
 
 #include "base/blocks.h"
 #include "base/budget.h"
+#include "base/cause.h"
 #include "base/limits.h"
 #include "ingot/text.h"
 
@@ -44,10 +45,15 @@ const char *ig_ctx_error(const ig_ctx *c) {
   return c->message;
 }
 
-void ig_ctx_clear(ig_ctx *c) {
-  c->status = IG_OK;
+static void begin(ig_ctx *c, ig_cause why) {
+  c->status = ig_cause_status(why);
+  c->code = why - (ig_cause)c->status;
   c->message[0] = 0;
   c->aside = 0;
+}
+
+void ig_ctx_clear(ig_ctx *c) {
+  begin(c, IG_OK);
   (void)ig_budget_refused(c->alloc);
   ig_ref_release(c->trouble);
   c->trouble = NULL;
@@ -126,6 +132,7 @@ static void append(ig_ctx *c, const char *fmt, ...) {
 static void tell_refused(ig_ctx *c) {
   size_t bytes = ig_budget_refused(c->alloc);
   if (c->status != IG_NOMEM || !bytes) return;
+  c->code = IG_E_MEMORY_LIMIT;
   append(c,
          ": %zu bytes in addition to %llu in use exceed the limit of %llu; if there may be more, "
          "raise max_memory of ig_limits (--max-memory)",
@@ -133,11 +140,9 @@ static void tell_refused(ig_ctx *c) {
          (unsigned long long)ig_budget_limit(c->alloc));
 }
 
-void ig_fail_at(ig_ctx *c, ig_status st, const char *fmt, ...) {
+void ig_fail_at(ig_ctx *c, ig_cause why, const char *fmt, ...) {
   if (c->status != IG_OK) return;  // the first error is the cause
-  c->status = st;
-  c->message[0] = 0;
-  c->aside = 0;
+  begin(c, why);
   if (c->op_target) append(c, "%s: ", c->op_target);
   va_list ap;
   va_start(ap, fmt);
@@ -155,17 +160,15 @@ bool ig_no_memory(ig_ctx *c) {
   return false;
 }
 
-void ig_fail_text(ig_ctx *c, ig_status st, const char *fmt, ...) {
+void ig_fail_text(ig_ctx *c, ig_cause why, const char *fmt, ...) {
   if (c->status != IG_OK) return;
-  c->status = st;
-  c->message[0] = 0;
-  c->aside = 0;
+  begin(c, why);
   va_list ap;
   va_start(ap, fmt);
   vappend(c, fmt, ap);
   va_end(ap);
   // The text was to be made of others, for which there was no memory: the kind of error is left.
-  if (!c->message[0]) append(c, "%s", ig_status_text(st));
+  if (!c->message[0]) append(c, "%s", ig_status_text(c->status));
   tell_refused(c);
   ig_locate(c);
 }

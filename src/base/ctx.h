@@ -35,9 +35,18 @@ typedef struct ig_account {
   uint64_t max_millis;
 } ig_account;
 
+// Why something failed: a status, or a status with a code whose explanation users can ask for,
+// IG_SYNTAX | IG_E_ZIP (base/cause.h).
+typedef unsigned ig_cause;
+enum { IG_CAUSE_SHIFT = 8 };  // the status stands below the code
+static inline ig_status ig_cause_status(ig_cause why) {
+  return (ig_status)(why & ((1U << IG_CAUSE_SHIFT) - 1));
+}
+
 struct ig_ctx {
   ig_alloc alloc;  // counts live bytes
   ig_status status;
+  ig_cause code;                // of the error, without its status; 0: none, see base/explain.h
   const struct ig_modes *mode;  // written only by mode/mode.h
   uint32_t pace;                // steps until the account is checked
   uint32_t stride;              // initial value
@@ -71,15 +80,20 @@ struct ig_ctx {
   size_t work_size;
 };
 
+// The context's error, to be raised again after it was cleared.
+static inline ig_cause ig_ctx_cause(const ig_ctx *c) {
+  return (ig_cause)c->status | c->code;
+}
+
 // For code that allocates contexts together with their modes.
 void ig_ctx_init(ig_ctx *c, ig_alloc alloc, const struct ig_modes *mode);
 void ig_ctx_clean(ig_ctx *c);
 
-// Keeps the first error: "target: text (file:line)". Evaluates to `st`.
-#define ig_fail(c, st, ...) (ig_fail_at((c), (st), __VA_ARGS__), (ig_status)(st))
-void ig_fail_at(ig_ctx *c, ig_status st, const char *fmt, ...) IG_PRINTF(3, 4);
+// Keeps the first error: "target: text (file:line)". Evaluates to the status of `why`.
+#define ig_fail(c, why, ...) (ig_fail_at((c), (why), __VA_ARGS__), ig_cause_status(why))
+void ig_fail_at(ig_ctx *c, ig_cause why, const char *fmt, ...) IG_PRINTF(3, 4);
 // The same without the operator's name and the location: for PyTorch's exact messages.
-void ig_fail_text(ig_ctx *c, ig_status st, const char *fmt, ...) IG_PRINTF(3, 4);
+void ig_fail_text(ig_ctx *c, ig_cause why, const char *fmt, ...) IG_PRINTF(3, 4);
 bool ig_no_memory(ig_ctx *c);                                   // IG_NOMEM: false
 void ig_note(ig_ctx *c, const char *fmt, ...) IG_PRINTF(2, 3);  // One more line, on the way out.
 // The same for a line that explains and is no part of the text, which PyTorch words: hosts show it

@@ -11,6 +11,7 @@
 #endif
 
 #include "base/budget.h"
+#include "base/cause.h"
 
 // Memory beyond that of the machine would only be swapped, or get a process killed.
 static uint64_t machine_memory(void) {
@@ -78,7 +79,7 @@ ig_status ig_deadline_check(ig_ctx *c, const ig_deadline *d, const char *name) {
   if (!ig_look(c)) return c->status;
   if (!d->millis || now() - d->start <= d->millis) return IG_OK;
   return ig_fail(
-      c, IG_LIMIT,
+      c, IG_LIMIT | IG_E_TIME_LIMIT,
       "%s: not read within the limit of %llu ms; if it may take longer, raise max_millis "
       "of ig_limits (--max-time)",
       name, (unsigned long long)d->millis);

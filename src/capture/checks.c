@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cause.h"
 #include "capture/dims.h"
 #include "op/refuse.h"
 
@@ -25,8 +26,8 @@ typedef struct checker {
 
 static bool fail(const checker *k, const char *where, const char *what, const char *want,
                  const char *got) {
-  ig_fail_text(k->c, IG_RUNTIME, "Expected input at %s%s to be %s %s, but got %s", k->path, where,
-               what, want, got);
+  ig_fail_text(k->c, IG_RUNTIME | IG_E_PROGRAM_INPUT,
+               "Expected input at %s%s to be %s %s, but got %s", k->path, where, what, want, got);
   return false;
 }
 
@@ -59,7 +60,7 @@ static bool bind(checker *k, int dim, const ig_expr *e, const ig_expr *symbol, i
   if ((size - c) % f != 0) {
     ig_str s = ig_str_make(k->c->alloc);
     ig_str_expr(&s, e);
-    ig_fail_text(k->c, IG_RUNTIME,
+    ig_fail_text(k->c, IG_RUNTIME | IG_E_PROGRAM_INPUT,
                  "Expected input %s.shape[%d] = %lld to be of the form %s, where %s is an integer",
                  k->name, dim, (long long)size, s.at ? s.at : "", symbol->name);
     ig_str_free(&s);
@@ -109,14 +110,15 @@ static bool check_symbolic(checker *k, int dim, const ig_expr *e, int64_t size) 
 
 static bool check_tensor(checker *k, const ig_tensor *want, const ig_value *given) {
   if (given->kind != IG_KIND_TENSOR) {
-    ig_fail_text(k->c, IG_RUNTIME, "Expected input at %s to be a tensor, but got <class '%s'>",
-                 k->path, ig_value_class(given));
+    ig_fail_text(k->c, IG_RUNTIME | IG_E_PROGRAM_INPUT,
+                 "Expected input at %s to be a tensor, but got <class '%s'>", k->path,
+                 ig_value_class(given));
     return false;
   }
   const ig_tensor *t = given->tensor;
   if (t->ndim != want->ndim) {
     ig_fail_text(
-        k->c, IG_RUNTIME,
+        k->c, IG_RUNTIME | IG_E_PROGRAM_INPUT,
         "Unexpected number of dimensions in input at %s.shape (expected torch.Size(%s), got "
         "torch.Size(%s))",
         k->path, ig_sizes_text(k->c, ig_sizes(want), (size_t)want->ndim),
@@ -214,7 +216,9 @@ ig_status ig_program_check_inputs(ig_ctx *c, const ig_program *p, const ig_value
                                   const char *const *paths, size_t n) {
   size_t expected = ig_program_user_inputs(p);
   if (c->status != IG_OK) return c->status;
-  if (n != expected) return ig_fail(c, IG_RUNTIME, "found %zu inputs, expected %zu", n, expected);
+  if (n != expected)
+    return ig_fail(c, IG_RUNTIME | IG_E_PROGRAM_INPUT, "found %zu inputs, expected %zu", n,
+                   expected);
   ig_scope s = ig_scope_open(c);
   checker k = {.c = c};
   const ig_sym *sym = p->graph->sym;

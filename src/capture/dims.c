@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cause.h"
 #include "ingot/aten.h"
 #include "op/draft.h"
 #include "op/record.h"
@@ -72,8 +73,8 @@ static ig_int make_symbol(ig_ctx *c, const ig_dim *d, int64_t example) {
   if (example < lo || example > hi) {
     char top[32];
     str_bound(top, sizeof top, hi);
-    ig_fail_text(c, IG_CONSTRAINT, "%lld not in range [%lld, %s]", (long long)example,
-                 (long long)lo, top);
+    ig_fail_text(c, IG_CONSTRAINT | IG_E_DIM_EXAMPLE, "%lld not in range [%lld, %s]",
+                 (long long)example, (long long)lo, top);
     return ig_const(example);
   }
   return ig_sym_backed(c, example, lo, hi);
@@ -85,7 +86,7 @@ static ig_int size_of(ig_ctx *c, const ig_dim *d, int64_t example, const char *s
       return ig_const(example);
     case IG_DIM_INT:
       if (d->lo != example) {
-        ig_fail_text(c, IG_CONSTRAINT,
+        ig_fail_text(c, IG_CONSTRAINT | IG_E_DIM_EXAMPLE,
                      "Static shape constraint of %lld does not match input size of %lld, for %s",
                      (long long)d->lo, (long long)example, source);
       }
@@ -275,7 +276,7 @@ static void add_phantom(ig_ctx *c, ig_dims *dims, const ig_dim_use *u) {
   int64_t rest = u->example - u->dim.c;
   if (u->dim.k == 0 || rest % u->dim.k != 0) {
     const char *open = strrchr(u->source, '[');
-    ig_fail_text(c, IG_USER_ERROR,
+    ig_fail_text(c, IG_USER_ERROR | IG_E_DIM_EXAMPLE,
                  "Expected shape%s = %lld of input Tensor to be of the form %s, where %s is an "
                  "integer",
                  open ? open : "", (long long)u->example, u->dim.name, u->dim.root);

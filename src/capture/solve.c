@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cause.h"
 #include "capture/dims.h"
 #include "sym/report.h"
 
@@ -59,8 +60,8 @@ static void equate_named(ig_ctx *c, ig_dims *d, size_t i, const char *end) {
     const ig_dim_use *first = &d->uses.at[j];
     if (first->dim.kind != IG_DIM_NAMED || strcmp(first->dim.name, u->dim.name) != 0) continue;
     if (!ask_equal(c, first->size, u->size)) {
-      ig_fail_text(c, IG_USER_ERROR, "%s = %lld is not equal to %s = %lld%s", first->source,
-                   (long long)first->example, u->source, (long long)u->example, end);
+      ig_fail_text(c, IG_USER_ERROR | IG_E_DIM_EXAMPLE, "%s = %lld is not equal to %s = %lld%s",
+                   first->source, (long long)first->example, u->source, (long long)u->example, end);
     }
     return;
   }
@@ -90,7 +91,7 @@ static void equate_derived(ig_ctx *c, ig_dims *d, const ig_dim_use *u, const cha
   ig_int want =
       ig_int_add(c, ig_int_mul(c, ig_const(u->dim.k), ig_int_find(c, root)), ig_const(u->dim.c));
   if (c->status != IG_OK || ask_equal(c, u->size, want) || c->status != IG_OK) return;
-  ig_fail_text(c, IG_USER_ERROR,
+  ig_fail_text(c, IG_USER_ERROR | IG_E_DIM_EXAMPLE,
                "Expected input %s to be equal to %s, where %s = %lld, but got %lld%s", u->source,
                u->dim.name, u->dim.root, (long long)value, (long long)u->example, end);
 }
@@ -453,7 +454,7 @@ static void refuse(verdict *v, ig_str *s) {
     ig_dims_tell(c, v->dims, &(ig_violation){.name = v->forced.at[i]},
                  "What the program requires of this size is too complex for a dim.", fixes, n);
   }
-  ig_fail_text(c, IG_USER_ERROR, "%s", s->at);
+  ig_fail_text(c, IG_USER_ERROR | IG_E_DIMS, "%s", s->at);
 }
 
 static void conclude(verdict *v, const ig_solve_options *o) {

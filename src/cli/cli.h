@@ -59,7 +59,7 @@ typedef struct cli_command {
   const cli_example *examples;
   size_t nexamples;
   int nfiles;
-  bool each;  // takes any number of files, and runs for one after the other
+  bool each;  // takes any number of files (nfiles 0: or none), and runs for one after the other
   int (*run)(ig_ctx *c, const char *const *files);
 } cli_command;
 
@@ -72,6 +72,7 @@ extern const cli_command cli_verify;
 extern const cli_command cli_shapes;
 extern const cli_command cli_stats;
 extern const cli_command cli_bench;
+extern const cli_command cli_explain;
 
 // Options and files of a command line: files has room for argc and gets a NULL behind the last one.
 // CLI_OK, or CLI_USAGE after saying what is wrong; negative: help was asked for and printed.
@@ -84,8 +85,9 @@ const char *cli_nearest(const char *word, const char *const *words, size_t n);
 // ---- failing (fail.c)
 
 int cli_usage(const cli_command *command, const char *fmt, ...) IG_PRINTF(2, 3);
-// Prints "ingot: " and the context's error, prefixed with the file's name if it is missing. The
-// exit code is `code`, or CLI_IO for a system error.
+// Prints "ingot: " and the context's error, prefixed with the file's name if it is missing, and
+// the code of its explanation on a line of its own. The exit code is `code`, or CLI_IO for a system
+// error.
 int cli_fail(const ig_ctx *c, const char *file, int code);
 int cli_error(int code, const char *fmt, ...) IG_PRINTF(2, 3);
 void cli_warn(const char *fmt, ...) IG_PRINTF(1, 2);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "ingot/explain.h"
 
 static struct {
   const char *path;
@@ -72,7 +73,9 @@ int cli_fail(const ig_ctx *c, const char *file, int code) {
   if (ig_ctx_status(c) == IG_IO) code = CLI_IO;
   ig_status st = ig_ctx_status(c);
   if (st == IG_NOMEM || st == IG_LIMIT || st == IG_CANCELLED) code = CLI_FAILED;
-  return cli_error(code, "%s%s%s", named ? "" : file, named ? "" : ": ", text);
+  const ig_explanation *e = ig_ctx_explanation(c);
+  return cli_error(code, "%s%s%s%s%s", named ? "" : file, named ? "" : ": ", text,
+                   e ? "\n  more: ingot explain " : "", e ? e->code : "");
 }
 
 int cli_no_memory(void) {

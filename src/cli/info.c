@@ -183,6 +183,7 @@ static void print_findings(const ig_model *m) {
     bool refused = list[i]->code != IG_OK;
     cli_put(stdout, refused ? CLI_RED : CLI_YELLOW, refused ? "refused" : "ignored");
     cli_out(" %s%s%s\n", list[i]->where, list[i]->where[0] ? ": " : "", list[i]->text);
+    if (list[i]->explanation) cli_out("  more: ingot explain %s\n", list[i]->explanation);
   }
 }
 
@@ -358,6 +359,8 @@ static void json_lists(const ig_model *m) {
     cli_json_str(findings[i]->where);
     cli_json_key("text");
     cli_json_str(findings[i]->text);
+    cli_json_key("explanation");
+    cli_json_str(findings[i]->explanation);
     cli_json_close('}');
   }
   cli_json_close(']');

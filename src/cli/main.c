@@ -8,9 +8,9 @@
 #include "cli/cli.h"
 #include "ingot/version.h"
 
-static const cli_command *const commands[] = {&cli_info,    &cli_show,  &cli_run,
-                                              &cli_convert, &cli_diff,  &cli_verify,
-                                              &cli_shapes,  &cli_stats, &cli_bench};
+static const cli_command *const commands[] = {&cli_info,  &cli_show,   &cli_run,    &cli_convert,
+                                              &cli_diff,  &cli_verify, &cli_shapes, &cli_stats,
+                                              &cli_bench, &cli_explain};
 enum { NCOMMANDS = sizeof commands / sizeof *commands };
 
 static void help(FILE *to) {
@@ -87,6 +87,7 @@ static int run_on(const cli_command *command, const char *const *files) {
 // Of several files, the exit code is the largest one of them.
 static int run_each(const cli_command *command, const char *const *files) {
   int worst = CLI_OK;
+  if (!files[0]) return run_on(command, files);
   for (size_t i = 0; files[i] && !received; i++) {
     int code = run_on(command, &files[i]);
     if (code > worst) worst = code;

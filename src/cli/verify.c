@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ingot verify: is a file valid? Nothing is executed.
 #include "cli/cli.h"
+#include "ingot/explain.h"
 
 static bool as_json;
 
@@ -11,6 +12,7 @@ static void tell(void *user, const char *stage, uint64_t done, uint64_t total) {
 }
 
 static void print_json(const ig_model *m, const ig_ctx *c, const char *path) {
+  const ig_explanation *e = ig_ctx_explanation(c);
   cli_json_open('{');
   cli_json_key("file");
   cli_json_str(path);
@@ -22,6 +24,8 @@ static void print_json(const ig_model *m, const ig_ctx *c, const char *path) {
   cli_json_str(ig_status_text(ig_ctx_status(c)));
   cli_json_key("error");
   cli_json_str(ig_ctx_status(c) == IG_OK ? NULL : ig_ctx_error(c));
+  cli_json_key("explanation");
+  cli_json_str(e ? e->code : NULL);
   cli_json_close('}');
   cli_json_end();
 }

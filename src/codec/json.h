@@ -58,6 +58,7 @@ IG_MUST_USE ig_status ig_json_next(ig_json_reader *r, ig_json_token *out);
 void ig_json_reader_free(ig_json_reader *r);
 // "name: line 3 column 7: ..." for an offset into the text.
 ig_status ig_json_fail(const ig_json_reader *r, size_t at, const char *what);
+ig_status ig_json_fail_as(const ig_json_reader *r, size_t at, ig_cause why, const char *what);
 
 // ---- tree
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cause.h"
 #include "codec/bits.h"
 #include "codec/json.h"
 
@@ -31,6 +32,10 @@ void ig_json_reader_free(ig_json_reader *r) {
 }
 
 ig_status ig_json_fail(const ig_json_reader *r, size_t at, const char *what) {
+  return ig_json_fail_as(r, at, IG_SYNTAX | IG_E_JSON, what);
+}
+
+ig_status ig_json_fail_as(const ig_json_reader *r, size_t at, ig_cause why, const char *what) {
   size_t line = 1;
   size_t column = 1;
   for (size_t i = 0; i < at && i < r->in.n; i++) {
@@ -38,7 +43,7 @@ ig_status ig_json_fail(const ig_json_reader *r, size_t at, const char *what) {
     line += newline;
     column = newline ? 1 : column + 1;
   }
-  return ig_fail(r->c, IG_SYNTAX, "%s: line %zu column %zu: %s", r->name, line, column, what);
+  return ig_fail(r->c, why, "%s: line %zu column %zu: %s", r->name, line, column, what);
 }
 
 static void skip_space(ig_json_reader *r) {
@@ -249,7 +254,7 @@ static ig_status read_word(ig_json_reader *r, ig_json_token *t) {
 
 static ig_status open_level(ig_json_reader *r, ig_json_token *t, bool object) {
   if (r->depth >= r->limits.max_depth) {
-    return ig_json_fail(r, r->pos, "nested too deeply");
+    return ig_json_fail_as(r, r->pos, IG_SYNTAX | IG_E_READER_LIMIT, "nested too deeply");
   }
   uint8_t bit = (uint8_t)(1u << (r->depth & 7));
   uint8_t *byte = &r->is_object[r->depth >> 3];
@@ -266,7 +271,9 @@ static bool in_object(const ig_json_reader *r) {
 }
 
 static ig_status read_value(ig_json_reader *r, ig_json_token *t) {
-  if (++r->values > r->limits.max_nodes) return ig_json_fail(r, r->pos, "too many values");
+  if (++r->values > r->limits.max_nodes) {
+    return ig_json_fail_as(r, r->pos, IG_SYNTAX | IG_E_READER_LIMIT, "too many values");
+  }
   if (r->values % CLOCK_EVERY == 0)
     IG_RETURN_IF_ERR(ig_deadline_check(r->c, &r->deadline, r->name));
   int ch = peek(r);
@@ -301,8 +308,9 @@ static ig_status close_level(ig_json_reader *r, ig_json_token *t) {
 ig_status ig_json_next(ig_json_reader *r, ig_json_token *out) {
   *out = (ig_json_token){.kind = IG_JSON_END};
   if (r->in.n > r->limits.max_text) {
-    return ig_fail(r->c, IG_SYNTAX, "%s: %zu bytes of JSON, the limit is %" PRIu64, r->name,
-                   r->in.n, r->limits.max_text);
+    return ig_fail(r->c, IG_SYNTAX | IG_E_READER_LIMIT,
+                   "%s: %zu bytes of JSON, the limit is %" PRIu64, r->name, r->in.n,
+                   r->limits.max_text);
   }
   skip_space(r);
   int close = r->depth ? (in_object(r) ? '}' : ']') : 0;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cause.h"
 #include "codec/bits.h"
 #include "codec/npy.h"
 
@@ -16,7 +17,7 @@ typedef struct parser {
 } parser;
 
 static ig_status bad(parser *p, const char *what) {
-  return ig_fail(p->c, IG_SYNTAX, "%s: npy header: %s at '%.*s'", p->name, what,
+  return ig_fail(p->c, IG_SYNTAX | IG_E_NPY, "%s: npy header: %s at '%.*s'", p->name, what,
                  (int)(p->end - p->at < 30 ? p->end - p->at : 30), p->at);
 }
 
@@ -77,7 +78,7 @@ static ig_status refuse(parser *p, const char *s, size_t n) {
                     : kind == 'M' || kind == 'm'
                         ? "dates are not supported"
                         : "only bool, integer, float, complex and texts are supported";
-  return ig_fail(p->c, IG_UNSUPPORTED, "%s: npy header: dtype '%.*s': %s", p->name,
+  return ig_fail(p->c, IG_UNSUPPORTED | IG_E_NPY, "%s: npy header: dtype '%.*s': %s", p->name,
                  (int)(n < 40 ? n : 40), s, why);
 }
 
@@ -85,8 +86,8 @@ static ig_status read_descr(parser *p, ig_npy *out) {
   const char *s = NULL;
   size_t n = 0;
   if (accept(p, "[")) {
-    return ig_fail(p->c, IG_UNSUPPORTED, "%s: npy header: arrays of records are not supported",
-                   p->name);
+    return ig_fail(p->c, IG_UNSUPPORTED | IG_E_NPY,
+                   "%s: npy header: arrays of records are not supported", p->name);
   }
   if (!accept_string(p, &s, &n)) return bad(p, "expected the dtype");
   uint64_t width = 0;
@@ -165,7 +166,8 @@ static ig_status read_dict(parser *p, ig_npy *out) {
   if (p->at != p->end) return bad(p, "text after the dict");
   for (size_t k = 0; k < 3; k++) {
     if (!seen[k])
-      return ig_fail(p->c, IG_SYNTAX, "%s: npy header: '%s' is missing", p->name, keys[k]);
+      return ig_fail(p->c, IG_SYNTAX | IG_E_NPY, "%s: npy header: '%s' is missing", p->name,
+                     keys[k]);
   }
   return IG_OK;
 }
@@ -177,16 +179,17 @@ static ig_status check_data(ig_ctx *c, const char *name, ig_npy *a) {
   }
   for (int i = 0; i < a->ndim && want; i++) {
     if (!ig_checked_mul(want, a->shape[i], &want)) {
-      return ig_fail(c, IG_SYNTAX, "%s: the shape of the npy array overflows", name);
+      return ig_fail(c, IG_SYNTAX | IG_E_NPY, "%s: the shape of the npy array overflows", name);
     }
   }
   if ((uint64_t)want != a->data.n) {
-    return ig_fail(c, IG_SYNTAX, "%s: the npy array needs %lld bytes of data, found %zu", name,
-                   (long long)want, a->data.n);
+    return ig_fail(c, IG_SYNTAX | IG_E_NPY, "%s: the npy array needs %lld bytes of data, found %zu",
+                   name, (long long)want, a->data.n);
   }
   for (size_t i = 0; a->kind == 'b' && i < a->data.n; i++) {
     if (a->data.at[i] > 1) {
-      return ig_fail(c, IG_SYNTAX, "%s: element %zu of a bool array is %d", name, i, a->data.at[i]);
+      return ig_fail(c, IG_SYNTAX | IG_E_NPY, "%s: element %zu of a bool array is %d", name, i,
+                     a->data.at[i]);
     }
   }
   return IG_OK;
@@ -195,18 +198,18 @@ static ig_status check_data(ig_ctx *c, const char *name, ig_npy *a) {
 ig_status ig_npy_read(ig_ctx *c, const char *name, ig_bytes in, ig_npy *out) {
   *out = (ig_npy){0};
   if (in.n < 10 || memcmp(in.at, "\x93NUMPY", 6) != 0) {
-    return ig_fail(c, IG_SYNTAX, "%s: not an npy array (wrong magic)", name);
+    return ig_fail(c, IG_SYNTAX | IG_E_NPY, "%s: not an npy array (wrong magic)", name);
   }
   unsigned major = in.at[6];
   if (major < 1 || major > 3 || in.at[7] != 0) {
-    return ig_fail(c, IG_UNSUPPORTED, "%s: npy format %u.%u, known are 1.0, 2.0 and 3.0", name,
-                   major, in.at[7]);
+    return ig_fail(c, IG_UNSUPPORTED | IG_E_NPY, "%s: npy format %u.%u, known are 1.0, 2.0 and 3.0",
+                   name, major, in.at[7]);
   }
   size_t start = major == 1 ? 10 : 12;
   size_t n = 0;
   if (in.n >= start) n = major == 1 ? ig_load16(in.at + 8) : ig_load32(in.at + 8);
   if (in.n < start || n > in.n - start || n > MAX_HEAD) {
-    return ig_fail(c, IG_SYNTAX, "%s: an npy header of %zu bytes does not fit", name, n);
+    return ig_fail(c, IG_SYNTAX | IG_E_NPY, "%s: an npy header of %zu bytes does not fit", name, n);
   }
   const char *text = (const char *)in.at + start;
   parser p = {c, name, text, text + n};
@@ -228,12 +231,12 @@ static void put_dict(const ig_npy *a, ig_str *s) {
 
 ig_status ig_npy_head(ig_ctx *c, const ig_npy *a, ig_str *out) {
   if (!is_known(a->kind, a->width)) {
-    return ig_fail(c, IG_UNSUPPORTED, "npy cannot hold elements of kind '%c' and %u bytes", a->kind,
-                   a->width);
+    return ig_fail(c, IG_UNSUPPORTED | IG_E_NPY,
+                   "npy cannot hold elements of kind '%c' and %u bytes", a->kind, a->width);
   }
   if (a->ndim < 0 || a->ndim > IG_NPY_MAX_DIMS) {
-    return ig_fail(c, IG_UNSUPPORTED, "npy holds at most %d dimensions, not %d", IG_NPY_MAX_DIMS,
-                   a->ndim);
+    return ig_fail(c, IG_UNSUPPORTED | IG_E_NPY, "npy holds at most %d dimensions, not %d",
+                   IG_NPY_MAX_DIMS, a->ndim);
   }
   ig_str text = ig_str_make(c->alloc);
   put_dict(a, &text);

@@ -3,6 +3,7 @@
 // with NULs, so that the NULs at the end of an element are no part of it.
 #include <string.h>
 
+#include "base/cause.h"
 #include "codec/bits.h"
 #include "codec/npy.h"
 
@@ -120,8 +121,8 @@ ig_status ig_npy_set_texts(ig_ctx *c, const char *name, const char *const *texts
   }
   if (!ig_checked_mul(longest, (size_t)4, &width) || width > INT32_MAX ||
       !ig_checked_mul(width, n, &total)) {
-    return ig_fail(c, IG_UNSUPPORTED, "%s: a text of %zu characters is too long for NumPy", name,
-                   longest);
+    return ig_fail(c, IG_UNSUPPORTED | IG_E_NPY,
+                   "%s: a text of %zu characters is too long for NumPy", name, longest);
   }
   a->width = (uint32_t)width;
   a->data = (ig_bytes){NULL, total};

@@ -3,10 +3,11 @@
 // type; calls stay names with arguments.
 #include <string.h>
 
+#include "base/cause.h"
 #include "codec/bits.h"
 #include "codec/pickle_read.h"
 
-#define BAD(u, ...) ig_unpickle_bad((u), IG_SYNTAX, __VA_ARGS__)
+#define BAD(u, ...) ig_unpickle_bad((u), IG_SYNTAX | IG_E_PICKLE, __VA_ARGS__)
 
 enum { ITEMS_FIRST = 4, GLOBAL_MAX = 1000 };
 
@@ -172,7 +173,7 @@ static bool push_global(ig_unpickler *u, ig_bytes module, ig_bytes name) {
     return BAD(u, "a global whose name is not UTF-8");
   ig_pickle_rule rule = u->src->rule(text, u->src->user);
   if (rule == IG_PICKLE_REFUSED) {
-    return ig_unpickle_bad(u, IG_UNSUPPORTED,
+    return ig_unpickle_bad(u, IG_UNSUPPORTED | IG_E_PICKLE_CLASS,
                            "global '%.200s' is not in the closed set of plain data and tensors; "
                            "nothing was executed",
                            text);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cause.h"
 #include "codec/bits.h"
 #include "codec/pickle_read.h"
 
@@ -22,17 +23,17 @@ const char *ig_pickle_kind_text(ig_pickle_kind kind) {
 
 // ---- the machine
 
-bool ig_unpickle_bad(ig_unpickler *u, ig_status st, const char *fmt, ...) {
+bool ig_unpickle_bad(ig_unpickler *u, ig_cause why, const char *fmt, ...) {
   char text[512];
   va_list ap;
   va_start(ap, fmt);
   (void)vsnprintf(text, sizeof text, fmt, ap);
   va_end(ap);
-  (void)ig_fail(u->c, st, "%s: pickle, offset %zu: %s", u->src->name, u->src->base + u->op_at,
+  (void)ig_fail(u->c, why, "%s: pickle, offset %zu: %s", u->src->name, u->src->base + u->op_at,
                 text);
   return false;
 }
-#define BAD(u, ...) ig_unpickle_bad((u), IG_SYNTAX, __VA_ARGS__)
+#define BAD(u, ...) ig_unpickle_bad((u), IG_SYNTAX | IG_E_PICKLE, __VA_ARGS__)
 
 static bool no_memory(ig_unpickler *u) {
   (void)ig_fail(u->c, IG_NOMEM, "out of memory");
@@ -60,7 +61,8 @@ bool ig_unpickle_line(ig_unpickler *u, ig_bytes *out) {
 
 ig_pickle *ig_unpickle_make(ig_unpickler *u, ig_pickle_kind kind) {
   if (++u->nodes > u->limits.max_nodes) {
-    (void)BAD(u, "more than the limit of %" PRIu64 " values", u->limits.max_nodes);
+    (void)ig_unpickle_bad(u, IG_SYNTAX | IG_E_READER_LIMIT,
+                          "more than the limit of %" PRIu64 " values", u->limits.max_nodes);
     return NULL;
   }
   if (u->nodes % CLOCK_EVERY == 0 && ig_deadline_check(u->c, &u->deadline, u->src->name) != IG_OK) {
@@ -451,7 +453,7 @@ static bool refuse(ig_unpickler *u, uint8_t op) {
                {0x92, "NEWOBJ_EX"}, {0x97, "NEXT_BUFFER"}, {0x98, "READONLY_BUFFER"}};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     if (known[i].op != op) continue;
-    return ig_unpickle_bad(u, IG_UNSUPPORTED,
+    return ig_unpickle_bad(u, IG_UNSUPPORTED | IG_E_PICKLE_CLASS,
                            "opcode %s is not allowed: it makes objects that are not plain data",
                            known[i].name);
   }
@@ -479,8 +481,9 @@ ig_status ig_pickle_read(ig_ctx *c, const ig_pickle_source *source, ig_arena *ar
                     .in = source->in};
   u.deadline = ig_deadline_start(&u.limits);
   if (source->in.n > u.limits.max_text) {
-    return ig_fail(c, IG_SYNTAX, "%s: a pickle of %zu bytes, the limit is %" PRIu64, source->name,
-                   source->in.n, u.limits.max_text);
+    return ig_fail(c, IG_SYNTAX | IG_E_READER_LIMIT,
+                   "%s: a pickle of %zu bytes, the limit is %" PRIu64, source->name, source->in.n,
+                   u.limits.max_text);
   }
   u.fixed = ig_arena_array(arena, 3, sizeof *u.fixed);
   if (!u.fixed) return ig_fail(c, IG_NOMEM, "out of memory");

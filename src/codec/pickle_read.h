@@ -25,7 +25,7 @@ typedef struct ig_unpickler {
 } ig_unpickler;
 
 // All return false or NULL after an error.
-bool ig_unpickle_bad(ig_unpickler *u, ig_status st, const char *fmt, ...) IG_PRINTF(3, 4);
+bool ig_unpickle_bad(ig_unpickler *u, ig_cause why, const char *fmt, ...) IG_PRINTF(3, 4);
 const uint8_t *ig_unpickle_take(ig_unpickler *u, size_t n);
 bool ig_unpickle_line(ig_unpickler *u, ig_bytes *out);  // up to a newline, which is consumed
 ig_pickle *ig_unpickle_make(ig_unpickler *u, ig_pickle_kind kind);

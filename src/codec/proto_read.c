@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/cause.h"
 #include "codec/bits.h"
 #include "codec/proto.h"
 
@@ -25,8 +26,8 @@ ig_proto ig_proto_make_within(ig_ctx *c, const char *name, ig_bytes in, const ig
 
 // Always false, so that `return fail(...)` ends a reader.
 static bool fail(ig_proto *p, const char *what) {
-  (void)ig_fail(p->c, IG_SYNTAX, "%s: byte %zu: %s", p->name, (size_t)(p->left.at - p->start),
-                what);
+  (void)ig_fail(p->c, IG_SYNTAX | IG_E_PROTOBUF, "%s: byte %zu: %s", p->name,
+                (size_t)(p->left.at - p->start), what);
   p->left.n = 0;
   return false;
 }
@@ -58,8 +59,9 @@ static bool spend(ig_proto *p) {
   ig_proto_budget *b = p->budget;
   if (!b) return true;
   if (b->fields == 0) {
-    (void)ig_fail(p->c, IG_SYNTAX, "%s: byte %zu: more than the limit of %" PRIu64 " fields",
-                  p->name, (size_t)(p->left.at - p->start), b->limit);
+    (void)ig_fail(p->c, IG_SYNTAX | IG_E_READER_LIMIT,
+                  "%s: byte %zu: more than the limit of %" PRIu64 " fields", p->name,
+                  (size_t)(p->left.at - p->start), b->limit);
     p->left.n = 0;
     return false;
   }
@@ -100,8 +102,9 @@ static bool want(ig_proto *p, const ig_proto_field *f, ig_proto_wire wire) {
   static const char *const text[] = {"a varint", "8 bytes", "a length", "", "", "4 bytes"};
   if (f->wire == wire) return true;
   if (p->c->status == IG_OK) {
-    (void)ig_fail(p->c, IG_SYNTAX, "%s: before byte %zu: field %u is written as %s, expected %s",
-                  p->name, (size_t)(p->left.at - p->start), f->number, text[f->wire], text[wire]);
+    (void)ig_fail(p->c, IG_SYNTAX | IG_E_PROTOBUF,
+                  "%s: before byte %zu: field %u is written as %s, expected %s", p->name,
+                  (size_t)(p->left.at - p->start), f->number, text[f->wire], text[wire]);
   }
   p->left.n = 0;
   return false;

@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include "base/budget.h"
+#include "base/cause.h"
 #include "base/limits.h"
 #include "codec/zip.h"
 
@@ -26,7 +27,7 @@ static ig_status check_crc(ig_ctx *c, const ig_zip_entry *e, const uint8_t *data
   if (e->no_crc) return IG_OK;
   uint32_t found = ig_zip_crc(0, data, (size_t)e->size);
   if (found == e->crc) return IG_OK;
-  return ig_fail(c, IG_SYNTAX,
+  return ig_fail(c, IG_SYNTAX | IG_E_CHECKSUM,
                  "zip entry '%s' at offset %llu is damaged: checksum %08x, expected %08x", e->name,
                  (unsigned long long)e->offset, found, e->crc);
 }
@@ -88,8 +89,9 @@ ig_status ig_zip_inflate(ig_ctx *c, const ig_zip_entry *e, uint8_t *dst) {
   if (rc == Z_MEM_ERROR) return ig_fail(c, IG_NOMEM, "out of memory");
   if (c->status != IG_OK) return c->status;
   if (rc != Z_STREAM_END) {
-    return ig_fail(c, IG_SYNTAX, "zip entry '%s' at offset %llu does not unpack to its %llu bytes",
-                   e->name, (unsigned long long)e->offset, (unsigned long long)e->size);
+    return ig_fail(c, IG_SYNTAX | IG_E_CHECKSUM,
+                   "zip entry '%s' at offset %llu does not unpack to its %llu bytes", e->name,
+                   (unsigned long long)e->offset, (unsigned long long)e->size);
   }
   return check_crc(c, e, dst);
 }
@@ -100,7 +102,7 @@ ig_status ig_zip_read_text(ig_ctx *c, const ig_zip_entry *e, const ig_limits *li
   uint64_t grown = TEXT_FREE + (uint64_t)e->packed.n * TEXT_RATIO;
   if (e->size > most || (e->deflated && e->size > grown)) {
     return ig_fail(
-        c, IG_SYNTAX,
+        c, IG_SYNTAX | IG_E_READER_LIMIT,
         "zip entry '%s' at offset %llu is a text of %llu bytes in %zu, the limit is %llu", e->name,
         (unsigned long long)e->offset, (unsigned long long)e->size, e->packed.n,
         (unsigned long long)(e->size > most ? most : grown));

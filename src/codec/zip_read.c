@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cause.h"
 #include "base/limits.h"
 #include "codec/bits.h"
 #include "codec/zip.h"
@@ -32,7 +33,9 @@ typedef struct reader {
   span *spans;  // of every member with its local header
 } reader;
 
-#define BAD(r, ...) ig_fail((r)->c, IG_SYNTAX, __VA_ARGS__)
+#define BAD(r, ...) ig_fail((r)->c, IG_SYNTAX | IG_E_ZIP, __VA_ARGS__)
+#define FOREIGN(r, ...) ig_fail((r)->c, IG_SYNTAX | IG_E_ZIP_FEATURE, __VA_ARGS__)
+#define TOO_MUCH(r, ...) ig_fail((r)->c, IG_SYNTAX | IG_E_READER_LIMIT, __VA_ARGS__)
 
 // ---- the end of the file
 
@@ -58,7 +61,7 @@ static ig_status read_end64(reader *r, size_t *end) {
   uint64_t at = ig_load64(loc + 8);
   size_t room = *end - ZIP_LOCATOR64_SIZE;
   if (ig_load32(loc + 4) != 0 || ig_load32(loc + 16) > 1) {
-    return BAD(r, "%s: a zip archive of several disks is not supported", r->name);
+    return FOREIGN(r, "%s: a zip archive of several disks is not supported", r->name);
   }
   if (room < ZIP_END64_SIZE || at > room - ZIP_END64_SIZE ||
       ig_load32(r->in.at + at) != ZIP_END64) {
@@ -73,7 +76,7 @@ static ig_status read_end64(reader *r, size_t *end) {
   uint64_t dir_size = ig_load64(p + 40);
   uint64_t dir = ig_load64(p + 48);
   if (ig_load32(p + 16) != 0 || ig_load32(p + 20) != 0 || here != ig_load64(p + 32)) {
-    return BAD(r, "%s: a zip archive of several disks is not supported", r->name);
+    return FOREIGN(r, "%s: a zip archive of several disks is not supported", r->name);
   }
   bool same = (r->count == here || r->count == ZIP_MAX16) &&
               (r->dir_size == dir_size || r->dir_size == ZIP_MAX32) &&
@@ -94,7 +97,7 @@ static ig_status read_end(reader *r) {
   }
   const uint8_t *p = r->in.at + end;
   if (ig_load16(p + 4) != 0 || ig_load16(p + 6) != 0 || ig_load16(p + 8) != ig_load16(p + 10)) {
-    return BAD(r, "%s: a zip archive of several disks is not supported", r->name);
+    return FOREIGN(r, "%s: a zip archive of several disks is not supported", r->name);
   }
   r->count = ig_load16(p + 10);
   r->dir_size = ig_load32(p + 12);
@@ -109,8 +112,8 @@ static ig_status read_end(reader *r) {
                (unsigned long long)r->count, (unsigned long long)r->dir_size);
   }
   if (r->count > r->limits.max_entries) {
-    return BAD(r, "%s: %llu zip entries, the limit is %llu", r->name, (unsigned long long)r->count,
-               (unsigned long long)r->limits.max_entries);
+    return TOO_MUCH(r, "%s: %llu zip entries, the limit is %llu", r->name,
+                    (unsigned long long)r->count, (unsigned long long)r->limits.max_entries);
   }
   return IG_OK;
 }
@@ -189,11 +192,11 @@ static bool read_extra(const uint8_t *p, size_t n, sizes *s, bool *padded) {
 
 static ig_status check_flags(const reader *r, const char *name, unsigned flags, unsigned method) {
   if (flags & (ZIP_FLAG_ENCRYPTED | ZIP_FLAG_STRONG | ZIP_FLAG_MASKED)) {
-    return BAD(r, "%s: zip entry '%s' is encrypted", r->name, name);
+    return FOREIGN(r, "%s: zip entry '%s' is encrypted", r->name, name);
   }
-  if (flags & ZIP_FLAG_PATCH) return BAD(r, "%s: zip entry '%s' is a patch", r->name, name);
+  if (flags & ZIP_FLAG_PATCH) return FOREIGN(r, "%s: zip entry '%s' is a patch", r->name, name);
   if (method != ZIP_STORED && method != ZIP_DEFLATED) {
-    return BAD(
+    return FOREIGN(
         r, "%s: zip entry '%s': compression method %u, only stored (0) and deflated (8) are read",
         r->name, name, method);
   }
@@ -206,8 +209,8 @@ static ig_status check_type(const reader *r, const char *name, unsigned system, 
   if (system != ZIP_UNIX || type == 0 || type == ZIP_UNIX_FILE || type == ZIP_UNIX_FOLDER) {
     return IG_OK;
   }
-  return BAD(r, "%s: zip entry '%s' is %s", r->name, name,
-             type == ZIP_UNIX_LINK ? "a symbolic link" : "not a regular file");
+  return FOREIGN(r, "%s: zip entry '%s' is %s", r->name, name,
+                 type == ZIP_UNIX_LINK ? "a symbolic link" : "not a regular file");
 }
 
 // The local header repeats the directory entry; only it determines where the data begins.
@@ -268,10 +271,11 @@ static ig_status check_sizes(reader *r, const sizes *s, const ig_zip_entry *e) {
                r->name, e->name, (unsigned long long)s->packed, (unsigned long long)s->size);
   }
   if (s->size > r->limits.max_inflated - r->inflated) {
-    return BAD(r,
-               "%s: deflated zip entries need more than the limit of %llu bytes at '%s'; if they "
-               "may, raise max_inflated of ig_limits",
-               r->name, (unsigned long long)r->limits.max_inflated, e->name);
+    return TOO_MUCH(
+        r,
+        "%s: deflated zip entries need more than the limit of %llu bytes at '%s'; if they "
+        "may, raise max_inflated of ig_limits",
+        r->name, (unsigned long long)r->limits.max_inflated, e->name);
   }
   r->inflated += s->size;
   return IG_OK;

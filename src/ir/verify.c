@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cause.h"
 #include "ir/graph.h"
 
 typedef struct check {
@@ -14,7 +15,8 @@ typedef struct check {
 } check;
 
 static bool wrong(const check *k, const ig_node *n, const char *what) {
-  (void)ig_fail(k->c, IG_ASSERTION, "graph: node '%s' %s", n->name ? n->name : "?", what);
+  (void)ig_fail(k->c, IG_ASSERTION | IG_E_PROGRAM, "graph: node '%s' %s", n->name ? n->name : "?",
+                what);
   return false;
 }
 
@@ -74,19 +76,20 @@ static bool check_all(check *k) {
     unread += n->users == 0 && !ig_node_is_placeholder(n);
   }
   if (unread != k->g->unread) {
-    return ig_fail(k->c, IG_ASSERTION, "graph: found %zu unused nodes, expected %zu", unread,
-                   k->g->unread) == IG_OK;
+    return ig_fail(k->c, IG_ASSERTION | IG_E_PROGRAM, "graph: found %zu unused nodes, expected %zu",
+                   unread, k->g->unread) == IG_OK;
   }
   if (count != k->g->n) {
-    return ig_fail(k->c, IG_ASSERTION, "graph: found %zu nodes, expected %zu", count, k->g->n) ==
-           IG_OK;
+    return ig_fail(k->c, IG_ASSERTION | IG_E_PROGRAM, "graph: found %zu nodes, expected %zu", count,
+                   k->g->n) == IG_OK;
   }
   if (placeholders != k->g->placeholders) {
-    return ig_fail(k->c, IG_ASSERTION, "graph: found %zu placeholders, expected %zu", placeholders,
-                   k->g->placeholders) == IG_OK;
+    return ig_fail(k->c, IG_ASSERTION | IG_E_PROGRAM, "graph: found %zu placeholders, expected %zu",
+                   placeholders, k->g->placeholders) == IG_OK;
   }
   if (!k->g->last || k->g->last->kind != IG_NODE_OUTPUT) {
-    return ig_fail(k->c, IG_ASSERTION, "graph: the last node is not an output") == IG_OK;
+    return ig_fail(k->c, IG_ASSERTION | IG_E_PROGRAM, "graph: the last node is not an output") ==
+           IG_OK;
   }
   size_t i = 0;
   while (i < k->g->next_index && !k->users[i]) i++;
@@ -122,18 +125,18 @@ static const ig_node *undefined_operand(const check *k, const ig_value *v, size_
 static bool lint_node(check *k, const ig_node *n) {
   ig_ctx *c = k->c;
   if (n->graph != k->g) {
-    ig_fail_text(c, IG_RUNTIME, "Node '%s' does not belong to this Graph!", n->name);
+    ig_fail_text(c, IG_RUNTIME | IG_E_PROGRAM, "Node '%s' does not belong to this Graph!", n->name);
     return false;
   }
   const ig_map_value *v = ig_map_find(&k->g->names, n->name);
   if (!v || v->ptr != n) {
-    ig_fail_text(c, IG_RUNTIME, "Node redefined name %s!", n->name);
+    ig_fail_text(c, IG_RUNTIME | IG_E_PROGRAM, "Node redefined name %s!", n->name);
     return false;
   }
   const ig_node *bad = undefined_operand(k, n->args, n->npos + n->nkw);
   if (bad) {
     ig_fail_text(
-        c, IG_RUNTIME,
+        c, IG_RUNTIME | IG_E_PROGRAM,
         "Argument '%s' of Node '%s' %s! Please check that Nodes in the graph are "
         "topologically ordered",
         bad->name, n->name,

@@ -3,6 +3,7 @@
 // for zip archives, by the names of their members. The file name is not used.
 #include <string.h>
 
+#include "base/cause.h"
 #include "model/model.h"
 
 static bool begins(const ig_model *m, const void *with, size_t n) {
@@ -143,17 +144,18 @@ static const ig_model_format *no_format(ig_ctx *c, const ig_model *m) {
   static const char expected[] =
       "expected .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX";
   if (m->file->bytes.n == 0) {
-    (void)ig_fail(c, IG_SYNTAX, "%s: the file is empty; %s", m->name, expected);
+    (void)ig_fail(c, IG_SYNTAX | IG_E_NOT_A_MODEL, "%s: the file is empty; %s", m->name, expected);
     return NULL;
   }
   if (m->is_zip) {
-    (void)ig_fail(c, IG_SYNTAX, "%s: a zip archive without a model in it (%zu members); %s",
-                  m->name, m->zip.n, expected);
+    (void)ig_fail(c, IG_SYNTAX | IG_E_NOT_A_MODEL,
+                  "%s: a zip archive without a model in it (%zu members); %s", m->name, m->zip.n,
+                  expected);
     return NULL;
   }
   for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++) {
     if (!begins(m, strangers[i].bytes, strlen(strangers[i].bytes))) continue;
-    (void)ig_fail(c, IG_SYNTAX, "%s: this is %s", m->name, strangers[i].text);
+    (void)ig_fail(c, IG_SYNTAX | IG_E_NOT_A_MODEL, "%s: this is %s", m->name, strangers[i].text);
     return NULL;
   }
   char hex[3 * 8 + 1] = "";
@@ -162,7 +164,8 @@ static const ig_model_format *no_format(ig_ctx *c, const ig_model *m) {
     uint8_t b = m->file->bytes.at[i];
     memcpy(hex + 3 * i, (char[]){' ', digits[b >> 4], digits[b & 15], 0}, 4);
   }
-  (void)ig_fail(c, IG_SYNTAX, "%s: not a model file: it begins with%s; %s", m->name, hex, expected);
+  (void)ig_fail(c, IG_SYNTAX | IG_E_NOT_A_MODEL, "%s: not a model file: it begins with%s; %s",
+                m->name, hex, expected);
   return NULL;
 }
 

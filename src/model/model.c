@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/budget.h"
+#include "base/explain.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include "model/model.h"
@@ -51,14 +52,18 @@ bool ig_model_add_fact(ig_ctx *c, ig_model *m, ig_fact_group group, const char *
   return ADD(c, m, &m->facts, f);
 }
 
-bool ig_model_add_finding(ig_ctx *c, ig_model *m, ig_status code, const char *where,
-                          const char *fmt, ...) {
+bool ig_model_add_finding(ig_ctx *c, ig_model *m, ig_cause why, const char *where, const char *fmt,
+                          ...) {
   va_list ap;
   va_start(ap, fmt);
   const char *text = format(c, m, fmt, ap);
   va_end(ap);
   ig_model_finding *f = text ? push(c, m, sizeof *f) : NULL;
-  if (f) *f = (ig_model_finding){code, ig_model_text(c, m, where), text};
+  const ig_explanation *e = ig_cause_explanation(why);
+  if (f) {
+    *f = (ig_model_finding){ig_cause_status(why), ig_model_text(c, m, where), text,
+                            e ? e->code : NULL};
+  }
   return ADD(c, m, &m->findings, f);
 }
 
@@ -142,9 +147,10 @@ static void sort_operators(ig_model *m) {
 ig_status ig_model_settle(ig_ctx *c, ig_model *m, ig_status st) {
   if (st == IG_OK || ig_status_is_final(st) || !m->options.inspect) return st;
   ig_str text = ig_str_make(c->alloc);
+  ig_cause why = ig_ctx_cause(c);
   ig_str_add(&text, "%s", ig_ctx_error(c));
   ig_ctx_clear(c);
-  bool ok = !text.failed && ig_model_add_finding(c, m, st, "", "%s", text.at);
+  bool ok = !text.failed && ig_model_add_finding(c, m, why, "", "%s", text.at);
   ig_str_free(&text);
   return ok ? IG_OK : c->status;
 }

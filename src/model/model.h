@@ -67,8 +67,8 @@ const ig_model_format *ig_model_detect(ig_ctx *c, const ig_model *m);
 const char *ig_model_text(ig_ctx *c, ig_model *m, const char *text);  // a copy; NULL: error
 bool ig_model_add_fact(ig_ctx *c, ig_model *m, ig_fact_group group, const char *name,
                        const char *fmt, ...) IG_PRINTF(5, 6);
-bool ig_model_add_finding(ig_ctx *c, ig_model *m, ig_status code, const char *where,
-                          const char *fmt, ...) IG_PRINTF(5, 6);
+bool ig_model_add_finding(ig_ctx *c, ig_model *m, ig_cause why, const char *where, const char *fmt,
+                          ...) IG_PRINTF(5, 6);
 bool ig_model_add_weight(ig_ctx *c, ig_model *m, const char *name, ig_weight_role role,
                          ig_tensor *t);  // retained
 bool ig_model_add_texts(ig_ctx *c, ig_model *m, const char *name, const ig_value *texts);  // copied

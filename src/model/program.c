@@ -4,6 +4,7 @@
 // form, in which new values are outputs.
 #include <string.h>
 
+#include "base/cause.h"
 #include "base/map.h"
 #include "ingot/dims.h"
 #include "ingot/library.h"
@@ -114,8 +115,9 @@ ig_status ig_model_input_sizes(ig_ctx *c, const ig_model *m, size_t i, const ig_
   for (int d = 0; d < p->ndim && c->status == IG_OK; d++) {
     sizes[d] = wished_size(&w, meta, d, p->dims[d]);
     if (sizes[d] >= 0 && sizes[d] <= p->dims[d]->hi) continue;
-    (void)ig_fail(c, IG_INVALID, "%s: input '%s': dim %d (%s) cannot be %lld", m->name, p->name, d,
-                  p->dims[d]->name ? p->dims[d]->name : "fixed", (long long)sizes[d]);
+    (void)ig_fail(c, IG_INVALID | IG_E_INPUT_SIZE, "%s: input '%s': dim %d (%s) cannot be %lld",
+                  m->name, p->name, d, p->dims[d]->name ? p->dims[d]->name : "fixed",
+                  (long long)sizes[d]);
   }
   ig_mode_pop(c, &mode);
   return c->status;

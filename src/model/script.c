@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/budget.h"
+#include "base/cause.h"
 #include "ingot/script.h"
 #include "model/script.h"
 #include "tensor/tensor.h"
@@ -134,7 +135,7 @@ static bool describe(ig_ctx *c, ig_model *m, const ig_ts *ts) {
     ok = add_signature(c, m, f);
     if (ok && f && ts->traced) add_traced_types(m, f, ts->traced);
   } else if (!ig_status_is_final(c->status)) {
-    ok = ig_model_add_finding(c, m, c->status, "code", "%s", ig_ctx_error(c));
+    ok = ig_model_add_finding(c, m, ig_ctx_cause(c), "code", "%s", ig_ctx_error(c));
     ig_ctx_clear(c);
   } else {
     ok = false;
@@ -166,7 +167,7 @@ void *ig_model_start_script(ig_ctx *c, const ig_model *m) {
   ig_ts_free(ts);
   if (s && s->module) s->forward = ig_sclass_method(s->module->cls, "forward");
   const char *why = s && s->module ? why_not(s->forward) : NULL;
-  if (why) (void)ig_fail(c, IG_UNSUPPORTED, "%s: %s", m->name, why);
+  if (why) (void)ig_fail(c, IG_UNSUPPORTED | IG_E_NO_PROGRAM, "%s: %s", m->name, why);
   if (s && s->module && !why) return s;
   if (s) ig_model_stop_script(c, s);
   return NULL;

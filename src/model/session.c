@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cause.h"
 #include "base/str.h"
 #include "ingot/diff.h"
 #include "model/session.h"
@@ -73,11 +74,11 @@ ig_status ig_session_create_with(ig_ctx *c, ig_model *m, const ig_session_option
   *out = NULL;
   if (c->status != IG_OK) return c->status;
   if (m->format->no_run) {
-    return ig_fail(c, IG_UNSUPPORTED, "%s: %s", m->name, m->format->no_run);
+    return ig_fail(c, IG_UNSUPPORTED | IG_E_NO_PROGRAM, "%s: %s", m->name, m->format->no_run);
   }
   if (!m->runnable && !m->format->run) {
     const char *why = m->findings.n ? m->findings.at[0]->text : "the file holds no program to run";
-    return ig_fail(c, IG_UNSUPPORTED, "%s: %s", m->name, why);
+    return ig_fail(c, IG_UNSUPPORTED | IG_E_NO_PROGRAM, "%s: %s", m->name, why);
   }
   ig_session *s = ig_mem_new(c->alloc, sizeof *s);
   if (!s) return ig_fail(c, IG_NOMEM, "out of memory");
@@ -143,8 +144,9 @@ static ig_status no_input(const ig_session *s, const char *name) {
   for (size_t i = 0; i < s->nin; i++) {
     ig_str_add(&text, "%s%s", i ? ", " : "", s->m->inputs.at[i]->name);
   }
-  ig_status st = ig_fail(s->c, IG_NOT_FOUND, "%s: no input '%s'; the model takes: %s", s->m->name,
-                         name, text.at ? text.at : "nothing");
+  ig_status st =
+      ig_fail(s->c, IG_NOT_FOUND | IG_E_INPUT_UNKNOWN, "%s: no input '%s'; the model takes: %s",
+              s->m->name, name, text.at ? text.at : "nothing");
   ig_str_free(&text);
   return st;
 }
@@ -152,12 +154,13 @@ static ig_status no_input(const ig_session *s, const char *name) {
 static ig_status bad_size(const ig_session *s, const ig_model_port *p, int d, int64_t size) {
   const ig_model_dim *dim = p->dims[d];
   if (!dim->name) {
-    return ig_fail(s->c, IG_MISMATCH, "%s: input '%s': dim %d: found size %lld, expected %lld",
-                   s->m->name, p->name, d, (long long)size, (long long)dim->value);
+    return ig_fail(s->c, IG_MISMATCH | IG_E_INPUT_SIZE,
+                   "%s: input '%s': dim %d: found size %lld, expected %lld", s->m->name, p->name, d,
+                   (long long)size, (long long)dim->value);
   }
   char hi[32] = "";
   if (dim->hi != INT64_MAX) (void)snprintf(hi, sizeof hi, " to %lld", (long long)dim->hi);
-  return ig_fail(s->c, IG_MISMATCH,
+  return ig_fail(s->c, IG_MISMATCH | IG_E_INPUT_SIZE,
                  "%s: input '%s': dim %d (%s): found size %lld, expected %lld%s%s", s->m->name,
                  p->name, d, dim->name, (long long)size, (long long)dim->lo, hi,
                  hi[0] ? "" : " or more");
@@ -173,8 +176,9 @@ static ig_status check_sizes(const ig_session *s, const ig_model_port *p, const 
                              int ndim) {
   if (p->ndim < 0) return IG_OK;
   if (ndim != p->ndim) {
-    return ig_fail(s->c, IG_MISMATCH, "%s: input '%s': found %d dimensions, expected %d",
-                   s->m->name, p->name, ndim, p->ndim);
+    return ig_fail(s->c, IG_MISMATCH | IG_E_INPUT_SIZE,
+                   "%s: input '%s': found %d dimensions, expected %d", s->m->name, p->name, ndim,
+                   p->ndim);
   }
   for (int d = 0; d < ndim; d++) {
     if (!fits(p->dims[d], sizes[d])) return bad_size(s, p, d, sizes[d]);
@@ -195,7 +199,7 @@ static const ig_model_port *find_port(const ig_session *s, const char *name, boo
   *index = (size_t)i;
   const ig_model_port *port = s->m->inputs.at[i];
   if ((port->kind == IG_KIND_TENSOR) == tensor) return port;
-  (void)ig_fail(s->c, IG_BAD_TYPE, "%s: input '%s' is %s", s->m->name, port->name,
+  (void)ig_fail(s->c, IG_BAD_TYPE | IG_E_INPUT_TYPE, "%s: input '%s' is %s", s->m->name, port->name,
                 port->texts ? "an array of texts"
                 : tensor    ? "not a tensor"
                             : "a tensor");
@@ -207,7 +211,7 @@ static ig_status check_texts(const ig_session *s, const ig_model_port *p, const 
   int64_t sizes[IG_MAX_DIM];
   int ndim = 0;
   if (!ig_texts_measure(value, sizes, &ndim)) {
-    return ig_fail(s->c, IG_BAD_TYPE,
+    return ig_fail(s->c, IG_BAD_TYPE | IG_E_INPUT_TYPE,
                    "%s: input '%s': expected a text or lists of texts of equal lengths", s->m->name,
                    p->name);
   }
@@ -242,8 +246,8 @@ ig_status ig_session_set_value(ig_session *s, const char *name, const ig_value *
   bool plain = value->kind == IG_KIND_INT || value->kind == IG_KIND_FLOAT ||
                value->kind == IG_KIND_BOOL || value->kind == IG_KIND_NONE;
   if (!plain || value->kind != p->kind) {
-    return ig_fail(s->c, IG_BAD_TYPE, "%s: input '%s': not the kind of value that was captured",
-                   s->m->name, p->name);
+    return ig_fail(s->c, IG_BAD_TYPE | IG_E_INPUT_TYPE,
+                   "%s: input '%s': not the kind of value that was captured", s->m->name, p->name);
   }
   s->inputs[i] = *value;
   return IG_OK;
@@ -257,8 +261,8 @@ ig_status ig_session_set(ig_session *s, const char *name, ig_tensor *t) {
     return ig_fail(s->c, IG_INVALID, "%s: input '%s': the tensor has no data", s->m->name, name);
   }
   if (p->dtype != IG_DTYPE_COUNT && t->dtype != p->dtype) {
-    return ig_fail(s->c, IG_BAD_TYPE, "%s: input '%s': found %s, expected %s", s->m->name, p->name,
-                   ig_dtype_text(t->dtype), ig_dtype_text(p->dtype));
+    return ig_fail(s->c, IG_BAD_TYPE | IG_E_INPUT_TYPE, "%s: input '%s': found %s, expected %s",
+                   s->m->name, p->name, ig_dtype_text(t->dtype), ig_dtype_text(p->dtype));
   }
   int64_t sizes[IG_MAX_DIM];
   for (int d = 0; d < t->ndim; d++) sizes[d] = ig_tensor_size(t, d).value;
@@ -279,7 +283,7 @@ ig_status ig_session_bind(ig_session *s, const char *name, const int64_t *sizes,
     return ig_fail(s->c, IG_INVALID, "%s: input '%s': %d dimensions", s->m->name, p->name, ndim);
   }
   if (p->dtype == IG_DTYPE_COUNT) {
-    return ig_fail(s->c, IG_BAD_TYPE,
+    return ig_fail(s->c, IG_BAD_TYPE | IG_E_INPUT_TYPE,
                    "%s: input '%s': the file does not say its type; set a tensor (ig_session_set)",
                    s->m->name, p->name);
   }

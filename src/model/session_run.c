@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/budget.h"
+#include "base/cause.h"
 #include "ingot/dims.h"
 #include "ir/print.h"
 #include "model/session.h"
@@ -12,8 +13,8 @@
 static ig_status all_given(const ig_session *s) {
   for (size_t i = 0; i < s->nin; i++) {
     if (s->given[i]) continue;
-    return ig_fail(s->c, IG_INVALID, "%s: input '%s' was not given", s->m->name,
-                   s->m->inputs.at[i]->name);
+    return ig_fail(s->c, IG_INVALID | IG_E_INPUT_MISSING, "%s: input '%s' was not given",
+                   s->m->name, s->m->inputs.at[i]->name);
   }
   return IG_OK;
 }
@@ -202,7 +203,7 @@ ig_status ig_session_export(ig_session *s, ig_program **out) {
   *out = NULL;
   if (s->c->status != IG_OK) return s->c->status;
   if (!s->m->format->export) {
-    return ig_fail(s->c, IG_UNSUPPORTED, "%s: %s", s->m->name,
+    return ig_fail(s->c, IG_UNSUPPORTED | IG_E_NO_PROGRAM, "%s: %s", s->m->name,
                    s->m->program ? "it has a program already" : "it cannot be captured");
   }
   IG_RETURN_IF_ERR(all_given(s));

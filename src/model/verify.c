@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All remaining checks, which opening skips because they read the whole file.
 #include "base/budget.h"
+#include "base/explain.h"
 #include "ingot/onnx.h"
 #include "ingot/pass.h"
 #include "model/model.h"
@@ -55,7 +56,9 @@ ig_status ig_model_verify(ig_ctx *c, const ig_model *m, const ig_model_options *
   if (c->status != IG_OK) return c->status;
   for (size_t i = 0; i < m->findings.n; i++) {
     const ig_model_finding *f = m->findings.at[i];
-    if (f->code != IG_OK) return ig_fail(c, f->code, "%s", f->text);
+    if (f->code == IG_OK) continue;
+    const ig_explanation *e = f->explanation ? ig_explain(f->explanation) : NULL;
+    return ig_fail(c, f->code | ig_explanation_cause(e), "%s", f->text);
   }
   if (m->is_zip) IG_RETURN_IF_ERR(check_members(c, m, options));
   if (m->program) IG_RETURN_IF_ERR(check_graphs(c, m->program->graph));

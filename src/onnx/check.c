@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cause.h"
+
 enum { MAX_PROBLEMS = 50 };
 
 void ig_om_problem(ig_om_checker *k, const ig_om_graph *g, const ig_om_node *n, const char *fmt,
@@ -387,9 +389,10 @@ ig_status ig_om_check_report(ig_om_checker *k) {
   if (k->problems > MAX_PROBLEMS) ig_str_add(&k->text, "\n%zu more", k->problems - MAX_PROBLEMS);
   if (c->status == IG_OK && k->text.failed) (void)ig_fail(c, IG_NOMEM, "out of memory");
   if (c->status == IG_OK && k->problems == 1)
-    ig_fail_text(c, IG_INVALID, "%s: %s", name, k->text.at);
+    ig_fail_text(c, IG_INVALID | IG_E_ONNX_MODEL, "%s: %s", name, k->text.at);
   else if (c->status == IG_OK && k->problems)
-    ig_fail_text(c, IG_INVALID, "%s: %zu problems:\n%s", name, k->problems, k->text.at);
+    ig_fail_text(c, IG_INVALID | IG_E_ONNX_MODEL, "%s: %zu problems:\n%s", name, k->problems,
+                 k->text.at);
   ig_str_free(&k->text);
   return c->status;
 }

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cause.h"
 #include "onnx/writer.h"
 
 // ---- nested graphs: inner values cannot be used outside
@@ -140,7 +141,8 @@ static const char *symbol_name(ig_onnx *x, const ig_expr *e) {
   if (!s || !is_open(x, s->scope)) {
     if (x->node) ig_onnx_refuse(x, x->node, "%s is not a size of an input", e->name);
     if (!x->node)
-      (void)ig_fail(x->c, IG_UNSUPPORTED, "ONNX: %s is not a size of an input", e->name);
+      (void)ig_fail(x->c, IG_UNSUPPORTED | IG_E_ONNX_CALL, "ONNX: %s is not a size of an input",
+                    e->name);
     return whole(x, 0);
   }
   const char *name = size_of(x, s);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cause.h"
 #include "onnx/writer.h"
 #include "sym/report.h"
 
@@ -77,7 +78,8 @@ static void unexpected(ig_onnx *x, const char *what) {
   if (x->node) {
     ig_onnx_refuse(x, x->node, "%s must be known when the model is written", what);
   } else {
-    (void)ig_fail(x->c, IG_UNSUPPORTED, "ONNX: %s must be known when the model is written", what);
+    (void)ig_fail(x->c, IG_UNSUPPORTED | IG_E_ONNX_CALL,
+                  "ONNX: %s must be known when the model is written", what);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cause.h"
 #include "ingot/aten.h"
 #include "ingot/library.h"
 #include "onnx/convention.h"
@@ -205,7 +206,7 @@ static ig_status report(ig_onnx *x) {
   if (s.failed || !n) {  // an issue that could not be stored is a call that is not written
     (void)ig_fail(x->c, IG_NOMEM, "out of memory");
   } else {
-    ig_fail_text(x->c, IG_UNSUPPORTED, "%s", s.at);
+    ig_fail_text(x->c, IG_UNSUPPORTED | IG_E_ONNX_CALL, "%s", s.at);
     ig_report_attach(x->c, x->refused);
     ig_report_printed(x->c);
   }
@@ -343,13 +344,13 @@ static ig_status check_names(ig_ctx *c, const ig_program *p, const ig_onnx_optio
     if (!v) {
       (void)ig_fail(c, IG_NOMEM, "out of memory");
     } else if (!*name) {
-      (void)ig_fail(c, IG_INVALID, "ONNX: %s: a name is empty", what);
+      (void)ig_fail(c, IG_INVALID | IG_E_ONNX_NAMES, "ONNX: %s: a name is empty", what);
     } else if (v->num++) {
-      (void)ig_fail(c, IG_INVALID,
+      (void)ig_fail(c, IG_INVALID | IG_E_ONNX_NAMES,
                     "ONNX: %s: names of inputs and outputs cannot be duplicated: '%s'", what, name);
     } else if (ig_program_find_weight(p, name)) {
-      (void)ig_fail(c, IG_INVALID, "ONNX: %s: '%s' is the name of a weight; choose another one",
-                    what, name);
+      (void)ig_fail(c, IG_INVALID | IG_E_ONNX_NAMES,
+                    "ONNX: %s: '%s' is the name of a weight; choose another one", what, name);
     }
   }
   ig_map_free(&seen);
@@ -363,8 +364,8 @@ static ig_status write_to(ig_ctx *c, const ig_program *p, const ig_onnx_options 
   if (!options) options = &plain;
   int opset = options->opset ? options->opset : IG_ONNX_OPSET_DEFAULT;
   if (opset < IG_ONNX_OPSET_OLDEST || opset > IG_ONNX_OPSET_NEWEST) {
-    return ig_fail(c, IG_INVALID, "ONNX: opset %d is not known, %d to %d are", opset,
-                   IG_ONNX_OPSET_OLDEST, IG_ONNX_OPSET_NEWEST);
+    return ig_fail(c, IG_INVALID | IG_E_ONNX_OPSET, "ONNX: opset %d is not known, %d to %d are",
+                   opset, IG_ONNX_OPSET_OLDEST, IG_ONNX_OPSET_NEWEST);
   }
   if (!options->torchscript) IG_RETURN_IF_ERR(check_names(c, p, options));
   ig_onnx x = {.c = c, .options = options, .opset = opset, .least = opset};

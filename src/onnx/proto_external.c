@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cause.h"
 #include "onnx/proto_parse.h"
 
 static ig_status bad(ig_om_parser *p, const ig_om_tensor *t, const char *what, const char *found) {
-  return ig_fail(p->c, IG_SYNTAX, "%s: tensor '%s': external data: %s '%s'", p->m->name, t->name,
-                 what, found);
+  return ig_fail(p->c, IG_SYNTAX | IG_E_ONNX_EXTERNAL, "%s: tensor '%s': external data: %s '%s'",
+                 p->m->name, t->name, what, found);
 }
 
 static ig_status number(ig_om_parser *p, const ig_om_tensor *t, const ig_om_entry *e,
@@ -80,8 +81,9 @@ static ig_status check_place(ig_om_parser *p, const ig_om_tensor *t, const place
     return bad(p, t, "the model was not opened from a folder that could hold", at->location);
   }
   if (at->length == bytes) return IG_OK;
-  return ig_fail(p->c, IG_SYNTAX, "%s: tensor '%s': external data has %llu bytes, expected %zu",
-                 p->m->name, t->name, (unsigned long long)at->length, bytes);
+  return ig_fail(p->c, IG_SYNTAX | IG_E_ONNX_EXTERNAL,
+                 "%s: tensor '%s': external data has %llu bytes, expected %zu", p->m->name, t->name,
+                 (unsigned long long)at->length, bytes);
 }
 
 ig_status ig_om_external(ig_om_parser *p, ig_om_tensor *t, size_t bytes) {
@@ -93,9 +95,10 @@ ig_status ig_om_external(ig_om_parser *p, ig_om_tensor *t, size_t bytes) {
   ig_file *f = NULL;
   IG_RETURN_IF_ERR(file_of(p, at.location, &f));
   if (bytes > f->bytes.n || at.offset > f->bytes.n - bytes) {
-    return ig_fail(p->c, IG_SYNTAX, "%s: tensor '%s': bytes %llu to %llu of '%s', which has %zu",
-                   p->m->name, t->name, (unsigned long long)at.offset,
-                   (unsigned long long)(at.offset + bytes), at.location, f->bytes.n);
+    return ig_fail(p->c, IG_SYNTAX | IG_E_ONNX_EXTERNAL,
+                   "%s: tensor '%s': bytes %llu to %llu of '%s', which has %zu", p->m->name,
+                   t->name, (unsigned long long)at.offset, (unsigned long long)(at.offset + bytes),
+                   at.location, f->bytes.n);
   }
   t->file = f;
   t->raw = (ig_bytes){f->bytes.at + at.offset, bytes};

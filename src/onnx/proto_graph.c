@@ -2,6 +2,7 @@
 // Parsing graphs: GraphProto, NodeProto, AttributeProto, ValueInfoProto, TypeProto.
 #include <string.h>
 
+#include "base/cause.h"
 #include "onnx/proto_parse.h"
 
 void *ig_om_push(ig_om_parser *p, size_t size) {
@@ -31,7 +32,8 @@ static const char *text(ig_om_parser *p, ig_proto *in, const ig_proto_field *f) 
 // Charges one value to the budget against small files that expand to large models.
 static bool spend(ig_om_parser *p, size_t *left, const char *what) {
   if (*left) return (*left)--, true;
-  (void)ig_fail(p->c, IG_SYNTAX, "%s: more %s than the limits allow", p->m->name, what);
+  (void)ig_fail(p->c, IG_SYNTAX | IG_E_READER_LIMIT, "%s: more %s than the limits allow",
+                p->m->name, what);
   return false;
 }
 
@@ -70,8 +72,9 @@ static void parse_shape(ig_om_parser *p, ig_proto *in, ig_om_type *out) {
     PUSH(p, &dims, d);
   }
   if (dims.n > IG_MAX_DIM) {
-    (void)ig_fail(p->c, IG_SYNTAX, "%s: a shape of %zu dimensions, expected at most %d", p->m->name,
-                  dims.n, IG_MAX_DIM);
+    (void)ig_fail(p->c, IG_SYNTAX | IG_E_ONNX_MODEL,
+                  "%s: a shape of %zu dimensions, expected at most %d", p->m->name, dims.n,
+                  IG_MAX_DIM);
   }
   out->has_shape = true;
   out->ndim = (int)dims.n;
@@ -295,8 +298,9 @@ static void attr_finish(ig_om_parser *p, ig_om_attr *a, attr_lists *l, unsigned 
   bool single = a->type == IG_OM_ATTR_TENSOR || a->type == IG_OM_ATTR_GRAPH ||
                 a->type == IG_OM_ATTR_SPARSE || a->type == IG_OM_ATTR_TYPE;
   if (a->type <= IG_OM_ATTR_UNDEFINED || a->type >= IG_OM_ATTR_COUNT || (single && a->n != 1)) {
-    (void)ig_fail(p->c, IG_SYNTAX, "%s: attribute '%s': type %d does not fit what it holds",
-                  p->m->name, a->name, (int)a->type);
+    (void)ig_fail(p->c, IG_SYNTAX | IG_E_ONNX_MODEL,
+                  "%s: attribute '%s': type %d does not fit what it holds", p->m->name, a->name,
+                  (int)a->type);
   }
 }
 
@@ -439,8 +443,8 @@ ig_om_graph *ig_om_parse_graph(ig_om_parser *p, ig_proto *in) {
   ig_om_graph *g = ig_om_push(p, sizeof *g);
   if (!g) return NULL;
   if (++p->graph_depth > IG_OM_MAX_DEPTH) {
-    (void)ig_fail(p->c, IG_SYNTAX, "%s: graphs nested more than %d deep", p->m->name,
-                  IG_OM_MAX_DEPTH);
+    (void)ig_fail(p->c, IG_SYNTAX | IG_E_READER_LIMIT, "%s: graphs nested more than %d deep",
+                  p->m->name, IG_OM_MAX_DEPTH);
   }
   *g = (ig_om_graph){.name = "", .doc = ""};
   graph_lists l = {0};

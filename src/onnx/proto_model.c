@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ModelProto and FunctionProto; opening a model, describing it.
+#include "base/cause.h"
 #include "onnx/proto_parse.h"
 
 #include <string.h>
@@ -138,7 +139,7 @@ static void model_message(ig_om_parser *p, ig_proto *in, const ig_proto_field *f
   ig_proto sub = ig_proto_message(in, f);
   if (f->number == 7) {
     if (p->m->graph) {
-      (void)ig_fail(p->c, IG_SYNTAX, "%s: the model has two graphs", p->m->name);
+      (void)ig_fail(p->c, IG_SYNTAX | IG_E_ONNX_MODEL, "%s: the model has two graphs", p->m->name);
       return;
     }
     p->m->graph = ig_om_parse_graph(p, &sub);
@@ -202,10 +203,12 @@ ig_status ig_om_parse_model(ig_om_parser *p, ig_proto *in) {
   m->rest.n = l.rest.n;
   m->rest.at = IG_OM_SETTLE(p, &l.rest);
   IG_RETURN_IF_ERR(p->c->status);
-  if (!m->graph) return ig_fail(p->c, IG_SYNTAX, "%s: not an ONNX model: it has no graph", m->name);
+  if (!m->graph)
+    return ig_fail(p->c, IG_SYNTAX | IG_E_ONNX_MODEL, "%s: not an ONNX model: it has no graph",
+                   m->name);
   if (m->ir_version < 1) {
-    return ig_fail(p->c, IG_SYNTAX, "%s: ir_version is %lld, expected at least 1", m->name,
-                   (long long)m->ir_version);
+    return ig_fail(p->c, IG_SYNTAX | IG_E_ONNX_MODEL, "%s: ir_version is %lld, expected at least 1",
+                   m->name, (long long)m->ir_version);
   }
   return IG_OK;
 }
@@ -265,8 +268,8 @@ ig_status ig_onnx_parse(ig_ctx *c, const char *name, const void *data, size_t n,
   *out = NULL;
   IG_RETURN_IF_ERR(c->status);
   if (limits && limits->max_text && n > limits->max_text) {
-    return ig_fail(c, IG_SYNTAX, "%s: found %zu bytes, the limits allow %llu", name, n,
-                   (unsigned long long)limits->max_text);
+    return ig_fail(c, IG_SYNTAX | IG_E_READER_LIMIT, "%s: found %zu bytes, the limits allow %llu",
+                   name, n, (unsigned long long)limits->max_text);
   }
   ig_onnx_model *m = model_make(c, name, folder, folder ? strlen(folder) : 0, limits);
   if (!m) return c->status;
@@ -292,8 +295,8 @@ ig_status ig_onnx_open(ig_ctx *c, const char *path, const ig_limits *limits, ig_
     return st;
   }
   if (limits && limits->max_text && m->file->bytes.n > limits->max_text) {
-    st = ig_fail(c, IG_SYNTAX, "%s: found %zu bytes, the limits allow %llu", path, m->file->bytes.n,
-                 (unsigned long long)limits->max_text);
+    st = ig_fail(c, IG_SYNTAX | IG_E_READER_LIMIT, "%s: found %zu bytes, the limits allow %llu",
+                 path, m->file->bytes.n, (unsigned long long)limits->max_text);
     ig_onnx_free(m);
     return st;
   }

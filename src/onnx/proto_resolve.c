@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cause.h"
 #include "onnx/proto_parse.h"
 
 enum { MAX_CALLS = 64 };  // functions in functions
@@ -49,8 +50,9 @@ static scope *find_visible(scope *s, const char *name, int *up) {
 static uint32_t define(resolver *r, scope *s, const char *name, bool hides) {
   int up = 0;
   if (find_visible(s, name, &up) && !(up && hides)) {
-    (void)ig_fail(r->c, IG_SYNTAX, "%s: graph '%s': value '%s' is defined twice%s", r->m->name,
-                  s->g->name, name, up ? " (an outer graph has it, too)" : "");
+    (void)ig_fail(r->c, IG_SYNTAX | IG_E_ONNX_MODEL,
+                  "%s: graph '%s': value '%s' is defined twice%s", r->m->name, s->g->name, name,
+                  up ? " (an outer graph has it, too)" : "");
     return IG_OM_NO_SLOT;
   }
   ig_map_value *v = ig_map_put(&s->names, name);
@@ -68,14 +70,15 @@ static void will_be_made(resolver *r, const scope *s, const ig_om_node *n, const
   for (size_t i = s->node; i < s->g->nnodes; i++) {
     for (size_t k = 0; k < s->g->nodes[i].noutputs; k++) {
       if (strcmp(s->g->nodes[i].outputs[k], name) != 0) continue;
-      (void)ig_fail(r->c, IG_SYNTAX,
+      (void)ig_fail(r->c, IG_SYNTAX | IG_E_ONNX_MODEL,
                     "%s: %s reads '%s', which only node %zu (%s) makes: the nodes are not in order "
                     "or form a circle",
                     r->m->name, who, name, i, s->g->nodes[i].op_type);
       return;
     }
   }
-  (void)ig_fail(r->c, IG_SYNTAX, "%s: %s reads '%s', which nothing defines", r->m->name, who, name);
+  (void)ig_fail(r->c, IG_SYNTAX | IG_E_ONNX_MODEL, "%s: %s reads '%s', which nothing defines",
+                r->m->name, who, name);
 }
 
 // Resolves a name, which is used by the current node of each scope in between.
@@ -106,7 +109,7 @@ static ig_status resolve_attrs(resolver *r, scope *s, const ig_om_node *n) {
   for (size_t i = 0; i < n->nattrs; i++) {
     const ig_om_attr *a = &n->attrs[i];
     if (a->ref && !r->in_function) {
-      return ig_fail(r->c, IG_SYNTAX,
+      return ig_fail(r->c, IG_SYNTAX | IG_E_ONNX_MODEL,
                      "%s: node '%s' (%s): attribute '%s' refers to '%s' of a function, but stands "
                      "in none",
                      r->m->name, n->name, n->op_type, a->name, a->ref);
@@ -168,8 +171,8 @@ static uint32_t init_slot(resolver *r, scope *s, const char *name, bool *default
   for (size_t i = 0; i < g->ninputs; i++) {
     if (g->input_slots[i] != v->num - 1) continue;
     if (defaults[i]) {
-      (void)ig_fail(r->c, IG_SYNTAX, "%s: graph '%s': initializer '%s' is defined twice",
-                    r->m->name, g->name, name);
+      (void)ig_fail(r->c, IG_SYNTAX | IG_E_ONNX_MODEL,
+                    "%s: graph '%s': initializer '%s' is defined twice", r->m->name, g->name, name);
     }
     defaults[i] = true;
     break;
@@ -204,8 +207,9 @@ static ig_status resolve_outputs(resolver *r, scope *s) {
   g->output_refs = refs;
   for (size_t i = 0; i < g->noutputs; i++) {
     if (!look_up(s, g->outputs[i].name, SIZE_MAX, &refs[i])) {
-      return ig_fail(r->c, IG_SYNTAX, "%s: graph '%s': nothing defines its output '%s'", r->m->name,
-                     g->name, g->outputs[i].name);
+      return ig_fail(r->c, IG_SYNTAX | IG_E_ONNX_MODEL,
+                     "%s: graph '%s': nothing defines its output '%s'", r->m->name, g->name,
+                     g->outputs[i].name);
     }
   }
   return IG_OK;
@@ -244,8 +248,9 @@ static ig_status name_functions(resolver *r) {
     ig_map_value *v = ig_map_put(&r->functions, key);
     if (!v) return no_memory(r), r->c->status;
     if (v->num) {
-      return ig_fail(r->c, IG_SYNTAX, "%s: function '%s' of domain '%s' is defined twice",
-                     r->m->name, f->name, f->domain);
+      return ig_fail(r->c, IG_SYNTAX | IG_E_ONNX_MODEL,
+                     "%s: function '%s' of domain '%s' is defined twice", r->m->name, f->name,
+                     f->domain);
     }
     v->num = i + 1;
   }
@@ -257,8 +262,9 @@ static ig_status find_circle(resolver *r, const ig_om_graph *g, int depth);
 static ig_status find_circle_in(resolver *r, ig_om_function *f, int depth) {
   if (f->mark == 2) return IG_OK;
   if (f->mark == 1 || depth > MAX_CALLS) {
-    return ig_fail(r->c, IG_SYNTAX, "%s: function '%s' of domain '%s' %s", r->m->name, f->name,
-                   f->domain, f->mark == 1 ? "calls itself" : "is called through too many others");
+    return ig_fail(r->c, IG_SYNTAX | IG_E_ONNX_MODEL, "%s: function '%s' of domain '%s' %s",
+                   r->m->name, f->name, f->domain,
+                   f->mark == 1 ? "calls itself" : "is called through too many others");
   }
   f->mark = 1;
   IG_RETURN_IF_ERR(find_circle(r, f->body, depth + 1));

@@ -3,6 +3,7 @@
 // numbers in typed fields are converted to raw bytes.
 #include <string.h>
 
+#include "base/cause.h"
 #include "onnx/proto_parse.h"
 
 enum { TENSOR_MAX_DIM = IG_MAX_DIM };
@@ -24,7 +25,8 @@ static void typed_free(ig_alloc a, typed *t) {
 
 // Always false.
 static bool bad(ig_om_parser *p, const ig_om_tensor *t, const char *what) {
-  (void)ig_fail(p->c, IG_SYNTAX, "%s: tensor '%s': %s", p->m->name, t->name, what);
+  (void)ig_fail(p->c, IG_SYNTAX | IG_E_ONNX_MODEL, "%s: tensor '%s': %s", p->m->name, t->name,
+                what);
   return false;
 }
 
@@ -122,8 +124,8 @@ static bool finish(ig_om_parser *p, ig_om_tensor *t, typed *d, bool has_raw) {
   size_t bytes = 0;
   unsigned used = d->fields;
   if (t->elem <= 0 || t->elem >= IG_OM_ELEM_COUNT) {
-    (void)ig_fail(p->c, IG_SYNTAX, "%s: tensor '%s': data_type %d is not known", p->m->name,
-                  t->name, t->elem);
+    (void)ig_fail(p->c, IG_SYNTAX | IG_E_ONNX_MODEL, "%s: tensor '%s': data_type %d is not known",
+                  p->m->name, t->name, t->elem);
     return false;
   }
   if (!count(p, t, &bytes)) return false;
@@ -144,9 +146,10 @@ static bool finish(ig_om_parser *p, ig_om_tensor *t, typed *d, bool has_raw) {
   } else if (used) {
     take_numbers(p, t, d, bytes);
   } else if (t->raw.n != bytes) {
-    (void)ig_fail(
-        p->c, IG_SYNTAX, "%s: tensor '%s': found %zu bytes, expected %zu for %lld elements of %s",
-        p->m->name, t->name, t->raw.n, bytes, (long long)t->numel, ig_om_elem_text(t->elem));
+    (void)ig_fail(p->c, IG_SYNTAX | IG_E_ONNX_MODEL,
+                  "%s: tensor '%s': found %zu bytes, expected %zu for %lld elements of %s",
+                  p->m->name, t->name, t->raw.n, bytes, (long long)t->numel,
+                  ig_om_elem_text(t->elem));
   }
   return p->c->status == IG_OK;
 }
@@ -162,7 +165,8 @@ static void take_field(ig_om_parser *p, ig_proto *in, const ig_proto_field *f, i
       t->elem = (int)ig_proto_int(in, f);
       break;
     case 3:
-      (void)ig_fail(p->c, IG_UNSUPPORTED, "%s: tensor '%s' is a segment", p->m->name, t->name);
+      (void)ig_fail(p->c, IG_UNSUPPORTED | IG_E_ONNX_MODEL, "%s: tensor '%s' is a segment",
+                    p->m->name, t->name);
       break;
     case 4:
       d->fields |= 1u << 4;
@@ -205,8 +209,9 @@ static void take_field(ig_om_parser *p, ig_proto *in, const ig_proto_field *f, i
 
 static const int64_t *take_dims(ig_om_parser *p, const char *name, ig_proto_ints *dims, int *ndim) {
   if (dims->n > TENSOR_MAX_DIM) {
-    (void)ig_fail(p->c, IG_SYNTAX, "%s: tensor '%s': found %zu dimensions, expected at most %d",
-                  p->m->name, name, dims->n, TENSOR_MAX_DIM);
+    (void)ig_fail(p->c, IG_SYNTAX | IG_E_ONNX_MODEL,
+                  "%s: tensor '%s': found %zu dimensions, expected at most %d", p->m->name, name,
+                  dims->n, TENSOR_MAX_DIM);
     ig_vec_free(p->c->alloc, dims);
     return NULL;
   }
@@ -263,7 +268,7 @@ const ig_om_sparse *ig_om_parse_sparse(ig_om_parser *p, ig_proto *in) {
   const ig_om_tensor *i = s->indices;
   if (!v || !i || v->ndim != 1 || i->elem != IG_OM_INT64 || i->ndim < 1 || i->ndim > 2 ||
       i->dims[0] != v->numel || (i->ndim == 2 && i->dims[1] != s->ndim) || s->ndim < 1) {
-    (void)ig_fail(p->c, IG_SYNTAX,
+    (void)ig_fail(p->c, IG_SYNTAX | IG_E_ONNX_MODEL,
                   "%s: sparse tensor '%s': expected values of 1 dimension and one int64 index per "
                   "value, flat or with one column per dimension",
                   p->m->name, v ? v->name : "");

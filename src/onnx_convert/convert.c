@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cause.h"
 #include "ingot/file.h"
 #include "onnx/check.h"
 #include "onnx/model.h"
@@ -578,7 +579,8 @@ static ig_status convert(ig_cv *v, const ig_onnx_model *m) {
   if (v->target == 0) v->target = v->source;
   for (size_t i = 0; i < m->rest.n; i++) {
     if (m->rest.at[i].number == TRAINING_INFO)
-      return ig_fail(v->c, IG_UNSUPPORTED, "%s: training information cannot be converted", m->name);
+      return ig_fail(v->c, IG_UNSUPPORTED | IG_E_ONNX_CONVERSION,
+                     "%s: training information cannot be converted", m->name);
   }
   note_names(v, m->graph);
   for (size_t i = 0; i < m->nfunctions; i++) note_names(v, m->functions[i].body);
@@ -590,11 +592,12 @@ static ig_status convert(ig_cv *v, const ig_onnx_model *m) {
   IG_RETURN_IF_ERR(v->c->status);
   if (v->refusals.failed) return ig_fail(v->c, IG_NOMEM, "out of memory");
   if (v->nrefused == 1)
-    ig_fail_text(v->c, IG_UNSUPPORTED, "%s: opset %lld: %s", m->name, (long long)v->target,
-                 v->refusals.at);
+    ig_fail_text(v->c, IG_UNSUPPORTED | IG_E_ONNX_CONVERSION, "%s: opset %lld: %s", m->name,
+                 (long long)v->target, v->refusals.at);
   else if (v->nrefused)
-    ig_fail_text(v->c, IG_UNSUPPORTED, "%s: %zu nodes cannot be said in opset %lld:\n%s", m->name,
-                 v->nrefused, (long long)v->target, v->refusals.at);
+    ig_fail_text(v->c, IG_UNSUPPORTED | IG_E_ONNX_CONVERSION,
+                 "%s: %zu nodes cannot be said in opset %lld:\n%s", m->name, v->nrefused,
+                 (long long)v->target, v->refusals.at);
   IG_RETURN_IF_ERR(v->c->status);
   sweep_model(v, m->graph, v->to.graph);
   IG_RETURN_IF_ERR(ig_om_resolve(v->c, &v->to));
@@ -605,10 +608,10 @@ static ig_status check_request(ig_ctx *c, const ig_onnx_model *m, int opset) {
   int64_t source = ig_om_opset_version(m->opsets, m->nopsets, "");
   int64_t newest = ig_onnx_newest_opset("");
   if (opset && (opset < OLDEST || opset > newest))
-    return ig_fail(c, IG_INVALID, "ONNX: opset %d is not known, %d to %lld are", opset, OLDEST,
-                   (long long)newest);
+    return ig_fail(c, IG_INVALID | IG_E_ONNX_OPSET, "ONNX: opset %d is not known, %d to %lld are",
+                   opset, OLDEST, (long long)newest);
   if (source < 1 || source > newest)
-    return ig_fail(c, IG_UNSUPPORTED,
+    return ig_fail(c, IG_UNSUPPORTED | IG_E_ONNX_CONVERSION,
                    "%s: it imports opset %lld of the default domain; 1 to %lld are known", m->name,
                    (long long)source, (long long)newest);
   return IG_OK;

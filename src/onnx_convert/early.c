@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs at opsets older than those of the writer: written at its oldest opset, read back and
 // converted.
+#include "base/cause.h"
 #include "base/file.h"
 #include "ingot/file.h"
 #include "ingot/onnx.h"
@@ -31,8 +32,8 @@ ig_status ig_program_convert_onnx(ig_ctx *c, const ig_program *p, const ig_onnx_
   int opset = options ? options->opset : 0;
   if (ig_ctx_status(c) != IG_OK) return ig_ctx_status(c);
   if (opset && (opset < FIRST || opset > IG_ONNX_OPSET_NEWEST))
-    return ig_fail(c, IG_INVALID, "ONNX: opset %d is not known, %d to %d are", opset, FIRST,
-                   IG_ONNX_OPSET_NEWEST);
+    return ig_fail(c, IG_INVALID | IG_E_ONNX_OPSET, "ONNX: opset %d is not known, %d to %d are",
+                   opset, FIRST, IG_ONNX_OPSET_NEWEST);
   if (opset && opset < IG_ONNX_OPSET_OLDEST) return convert(c, p, options, path, sink);
   return path ? ig_program_save_onnx_as(c, p, options, path)
               : ig_program_write_onnx(c, p, options, sink);

@@ -98,7 +98,7 @@ void ig_rd_done(ig_rd *r);
 bool ig_rd_graph(ig_rd *r, const ig_om_graph *g, ig_rd_value *const *in, size_t n,
                  ig_rd_value **outs);
 // Sets an error IG_... prefixed with the node. No value.
-void ig_rd_fail(ig_rd *r, ig_status st, const char *fmt, ...) IG_PRINTF(3, 4);
+void ig_rd_fail(ig_rd *r, ig_cause why, const char *fmt, ...) IG_PRINTF(3, 4);
 static inline bool ig_rd_ok(const ig_rd *r) {
   return r->c->status == IG_OK;
 }

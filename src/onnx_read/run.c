@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/budget.h"
+#include "base/cause.h"
 #include "onnx/schema.h"
 #include "onnx_read/reader.h"
 #include "op/interpret.h"
@@ -42,8 +43,9 @@ static const struct {
     {"ai.onnx.preview", ig_rd_rows_preview},
 };
 
-void ig_rd_fail(ig_rd *r, ig_status st, const char *fmt, ...) {
+void ig_rd_fail(ig_rd *r, ig_cause why, const char *fmt, ...) {
   if (!ig_rd_ok(r)) return;
+  if (r->node) why = ig_cause_or(why, IG_E_ONNX_NODE);
   char text[512];
   char who[256];
   va_list args;
@@ -51,10 +53,10 @@ void ig_rd_fail(ig_rd *r, ig_status st, const char *fmt, ...) {
   (void)vsnprintf(text, sizeof text, fmt, args);
   va_end(args);
   if (r->node) {
-    ig_fail_text(r->c, st, "%s: %s: %s", r->m->name,
+    ig_fail_text(r->c, why, "%s: %s: %s", r->m->name,
                  ig_om_node_text(r->frame ? r->frame->g : NULL, r->node, who, sizeof who), text);
   } else {
-    ig_fail_text(r->c, st, "%s: %s", r->m->name, text);
+    ig_fail_text(r->c, why, "%s: %s", r->m->name, text);
   }
   r->noted = true;
 }
@@ -97,8 +99,9 @@ static const ig_rd_row *find_row(ig_rd *r, const ig_om_node *n) {
   ig_map_value *v = ig_map_find(&r->rows, name);
   const ig_rd_row *row = v ? v->ptr : NULL;
   if (!row) {
-    ig_rd_fail(r, IG_UNSUPPORTED, "there is no operator '%s' in domain '%s' at version %lld",
-               n->op_type, n->domain[0] ? n->domain : "ai.onnx", (long long)r->version);
+    ig_rd_fail(r, IG_UNSUPPORTED | IG_E_ONNX_OPERATOR,
+               "there is no operator '%s' in domain '%s' at version %lld", n->op_type,
+               n->domain[0] ? n->domain : "ai.onnx", (long long)r->version);
     return NULL;
   }
   const ig_rd_row *found = row;
@@ -181,6 +184,7 @@ static void note(ig_rd *r, const ig_om_node *n) {
   if (ig_rd_ok(r) || r->noted) return;
   char who[256];
   ig_note(r->c, "in %s of %s", ig_om_node_text(r->frame->g, n, who, sizeof who), r->m->name);
+  if (!ig_status_is_final(r->c->status) && !r->c->code) r->c->code = IG_E_ONNX_NODE;
   r->noted = true;
 }
 

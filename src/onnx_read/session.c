@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/cause.h"
 #include "tensor/texts.h"
 
 // Does v match the declaration? Reports the mismatch.
@@ -13,15 +14,15 @@ static bool check_input(ig_rd *r, const ig_om_info *info, const ig_rd_value *v) 
     return true;
   }
   if (info->type.elem && v->elem != info->type.elem) {
-    ig_rd_fail(r, IG_BAD_TYPE, "input '%s': found %s, expected %s", info->name,
+    ig_rd_fail(r, IG_BAD_TYPE | IG_E_INPUT_TYPE, "input '%s': found %s, expected %s", info->name,
                ig_om_elem_text(v->elem), ig_om_elem_text(info->type.elem));
     return false;
   }
   if (!info->type.has_shape || (!strings && !v->t)) return true;
   int ndim = strings ? v->ndim : v->t->ndim;
   if (ndim != info->type.ndim) {
-    ig_rd_fail(r, IG_MISMATCH, "input '%s': found %d dimensions, expected %d", info->name, ndim,
-               info->type.ndim);
+    ig_rd_fail(r, IG_MISMATCH | IG_E_INPUT_SIZE, "input '%s': found %d dimensions, expected %d",
+               info->name, ndim, info->type.ndim);
     return false;
   }
   for (int d = 0; d < ndim; d++) {
@@ -29,7 +30,8 @@ static bool check_input(ig_rd *r, const ig_om_info *info, const ig_rd_value *v) 
     // concrete: inputs of a run are real
     int64_t found = strings ? v->dims[d] : ig_sizes(v->t)[d].value;
     if (want < 0 || want == found) continue;
-    ig_rd_fail(r, IG_MISMATCH, "input '%s': dimension %d: found %lld, expected %lld", info->name, d,
+    ig_rd_fail(r, IG_MISMATCH | IG_E_INPUT_SIZE,
+               "input '%s': dimension %d: found %lld, expected %lld", info->name, d,
                (long long)found, (long long)want);
     return false;
   }
@@ -49,12 +51,12 @@ ig_status ig_rd_run(ig_rd *r, ig_rd_value *const *in, size_t n, ig_rd_value **ou
     bool optional = g->inputs[i].type.kind == IG_OM_OPTIONAL_TYPE;
     if (!all[i] && optional) all[i] = ig_rd_of_items(r, IG_RD_OPTIONAL, NULL, 0);
     if (!all[i]) {
-      ig_rd_fail(r, IG_INVALID, "input '%s' is missing", g->inputs[i].name);
+      ig_rd_fail(r, IG_INVALID | IG_E_INPUT_MISSING, "input '%s' is missing", g->inputs[i].name);
       return r->c->status;
     }
   }
   if (k != n) {
-    ig_rd_fail(r, IG_INVALID, "found %zu inputs, expected %zu", n, k);
+    ig_rd_fail(r, IG_INVALID | IG_E_INPUT_MISSING, "found %zu inputs, expected %zu", n, k);
     return r->c->status;
   }
   (void)ig_rd_graph(r, g, all, g->ninputs, outs);
@@ -109,8 +111,8 @@ static ig_rd_value *of_texts(ig_rd *r, const ig_om_info *info, const ig_value *v
   int64_t sizes[IG_MAX_DIM];
   int ndim = 0;
   if (!ig_texts_measure(value, sizes, &ndim)) {
-    ig_rd_fail(r, IG_BAD_TYPE, "input '%s': expected a text or lists of texts of equal lengths",
-               info->name);
+    ig_rd_fail(r, IG_BAD_TYPE | IG_E_INPUT_TYPE,
+               "input '%s': expected a text or lists of texts of equal lengths", info->name);
     return NULL;
   }
   size_t n = ig_texts_read(value, NULL, 0);
@@ -133,11 +135,12 @@ static ig_status run_named(ig_rd *r, const ig_weight *inputs, size_t n, ig_value
     size_t i = 0;
     while (i < g->ninputs && strcmp(g->inputs[i].name, inputs[k].name) != 0) i++;
     if (i == g->ninputs) {
-      ig_rd_fail(r, IG_NOT_FOUND, "there is no input '%s'", inputs[k].name);
+      ig_rd_fail(r, IG_NOT_FOUND | IG_E_INPUT_UNKNOWN, "there is no input '%s'", inputs[k].name);
       return r->c->status;
     }
     if (!inputs[k].texts && !inputs[k].tensor) {
-      ig_rd_fail(r, IG_INVALID, "input '%s' has neither a tensor nor texts", inputs[k].name);
+      ig_rd_fail(r, IG_INVALID | IG_E_INPUT_TYPE, "input '%s' has neither a tensor nor texts",
+                 inputs[k].name);
       return r->c->status;
     }
     in[i] = inputs[k].texts ? of_texts(r, &g->inputs[i], inputs[k].texts)
@@ -146,7 +149,7 @@ static ig_status run_named(ig_rd *r, const ig_weight *inputs, size_t n, ig_value
   }
   for (size_t i = 0; i < g->ninputs; i++) {
     if (in[i] || g->input_defaults[i]) continue;
-    ig_rd_fail(r, IG_INVALID, "input '%s' is missing", g->inputs[i].name);
+    ig_rd_fail(r, IG_INVALID | IG_E_INPUT_MISSING, "input '%s' is missing", g->inputs[i].name);
     return r->c->status;
   }
   if (ig_rd_graph(r, g, in, g->ninputs, results)) {

@@ -194,15 +194,15 @@ static void tell(ig_ctx *c, const char *message, const char *advice) {
 // Chooses other dims after an error, and clears it: the suggested ones, finally whatever the
 // program allows. False: the error stays.
 static bool refine(ig_ctx *c, const ig_front *front, int attempt) {
-  ig_status st = c->status;
+  ig_cause why = ig_ctx_cause(c);
   const ig_dim_fix *fixes = NULL;
   size_t n = attempt < REFINED ? ig_report_fixes(c->mode->draft->report, &fixes) : 0;
   ig_str message = ig_str_make(c->alloc);
   ig_str_add(&message, "%s", ig_ctx_error(c));
   ig_ctx_clear(c);
-  bool again = !message.failed && front->refine(c, st, fixes, n, front->user);
+  bool again = !message.failed && front->refine(c, ig_cause_status(why), fixes, n, front->user);
   if (again && n == 0) tell(c, message.at, front->advice);
-  if (!again && c->status == IG_OK) ig_fail_text(c, st, "%s", message.at ? message.at : "");
+  if (!again && c->status == IG_OK) ig_fail_text(c, why, "%s", message.at ? message.at : "");
   ig_str_free(&message);
   return again;
 }

@@ -4,6 +4,7 @@
 // valid, and the signature names existing nodes.
 #include <string.h>
 
+#include "base/cause.h"
 #include "op/autocast.h"
 #include "op/hop.h"
 #include "op/op.h"
@@ -11,8 +12,8 @@
 
 static bool wrong(ig_ctx *c, const ig_node *n, const char *what, const char *which) {
   if (c->status != IG_OK) return false;
-  return ig_fail(c, IG_ASSERTION, "program: node '%s' (%s): %s%s%s", n->name, n->target, what,
-                 which ? " " : "", which ? which : "") == IG_OK;
+  return ig_fail(c, IG_ASSERTION | IG_E_PROGRAM, "program: node '%s' (%s): %s%s%s", n->name,
+                 n->target, what, which ? " " : "", which ? which : "") == IG_OK;
 }
 
 // ---- arguments ----
@@ -288,7 +289,8 @@ static bool check_graph(ig_ctx *c, const ig_graph *g, bool casts) {
 }
 
 static bool bad_signature(ig_ctx *c, const char *what, const char *name) {
-  return ig_fail(c, IG_ASSERTION, "program: the signature's %s '%s' is not the graph's", what,
+  return ig_fail(c, IG_ASSERTION | IG_E_PROGRAM,
+                 "program: the signature's %s '%s' is not the graph's", what,
                  name ? name : "?") == IG_OK;
 }
 
@@ -317,8 +319,9 @@ static bool has_target(const ig_program *p, const ig_output_spec *o) {
 static bool check_outputs(ig_ctx *c, const ig_program *p) {
   const ig_node *last = p->graph->last;
   if (last->npos != p->noutputs) {
-    return ig_fail(c, IG_ASSERTION, "program: found %zu outputs, expected %zu by the signature",
-                   last->npos, p->noutputs) == IG_OK;
+    return ig_fail(c, IG_ASSERTION | IG_E_PROGRAM,
+                   "program: found %zu outputs, expected %zu by the signature", last->npos,
+                   p->noutputs) == IG_OK;
   }
   for (size_t i = 0; i < p->noutputs; i++) {
     const ig_output_spec *o = &p->outputs[i];

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cause.h"
 #include "pt2/archive.h"
 
 void ig_pt2_close(ig_pt2_archive *a) {
@@ -40,7 +41,7 @@ const ig_zip_entry *ig_pt2_next(const ig_pt2_archive *a, const char *folder, siz
 }
 
 static ig_status not_a_program(ig_ctx *c, const ig_pt2_archive *a) {
-  return ig_fail(c, IG_SYNTAX,
+  return ig_fail(c, IG_SYNTAX | IG_E_NOT_A_MODEL,
                  "%s: a zip archive, but not a .pt2 (neither 'archive_format' in a folder nor "
                  "'serialized_exported_program.json')",
                  a->name);
@@ -58,8 +59,8 @@ static ig_status find_root(ig_ctx *c, ig_pt2_archive *a) {
   for (size_t i = 0; i < a->zip.n; i++) {
     const char *name = a->zip.entries[i].name;
     if (strncmp(name, first, n + 1) != 0) {
-      return ig_fail(c, IG_SYNTAX, "%s: '%s' lies outside the archive's folder '%s'", a->name, name,
-                     a->root);
+      return ig_fail(c, IG_SYNTAX | IG_E_PT2, "%s: '%s' lies outside the archive's folder '%s'",
+                     a->name, name, a->root);
     }
   }
   return IG_OK;
@@ -68,12 +69,12 @@ static ig_status find_root(ig_ctx *c, ig_pt2_archive *a) {
 static ig_status expect(ig_ctx *c, ig_pt2_archive *a, const char *member, const char *want) {
   const ig_zip_entry *e = ig_pt2_find(a, "%s", member);
   ig_bytes b = {0};
-  if (!e) return ig_fail(c, IG_SYNTAX, "%s: '%s' is missing", a->name, member);
+  if (!e) return ig_fail(c, IG_SYNTAX | IG_E_PT2, "%s: '%s' is missing", a->name, member);
   IG_RETURN_IF_ERR(ig_zip_read_text(c, e, NULL, &a->arena, &b));
   while (b.n && b.at[b.n - 1] == '\n') b.n--;
   if (b.n == strlen(want) && memcmp(b.at, want, b.n) == 0) return IG_OK;
-  return ig_fail(c, IG_UNSUPPORTED, "%s: %s is '%.*s', expected '%s'", a->name, member,
-                 (int)(b.n < 40 ? b.n : 40), (const char *)b.at, want);
+  return ig_fail(c, IG_UNSUPPORTED | IG_E_PT2_UNSUPPORTED, "%s: %s is '%.*s', expected '%s'",
+                 a->name, member, (int)(b.n < 40 ? b.n : 40), (const char *)b.at, want);
 }
 
 // "model", or the only one there is.
@@ -92,7 +93,7 @@ static ig_status find_model(ig_ctx *c, ig_pt2_archive *a) {
   } else if (found != 1) {
     size_t i = 0;
     bool compiled = ig_pt2_next(a, "data/aotinductor/", &i, &rest) != NULL;
-    return ig_fail(c, compiled ? IG_UNSUPPORTED : IG_SYNTAX,
+    return ig_fail(c, compiled ? IG_UNSUPPORTED | IG_E_COMPILED : IG_SYNTAX | IG_E_PT2,
                    "%s: %zu models, and none is called 'model'%s", a->name, found,
                    compiled ? "; compiled code (AOTInductor) is never loaded" : "");
   }

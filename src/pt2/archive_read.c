@@ -2,6 +2,7 @@
 // Archive -> program.
 #include <string.h>
 
+#include "base/cause.h"
 #include "ir/program.h"
 #include "pt2/archive.h"
 #include "pt2/schema.h"
@@ -9,7 +10,8 @@
 static ig_status read_text(ig_ctx *c, ig_pt2_archive *a, ig_pt2_source *source) {
   const ig_zip_entry *e = a->root ? ig_pt2_find(a, "models/%s.json", a->model)
                                   : ig_pt2_find(a, "serialized_exported_program.json");
-  if (!e) return ig_fail(c, IG_SYNTAX, "%s: 'models/%s.json' is missing", a->name, a->model);
+  if (!e)
+    return ig_fail(c, IG_SYNTAX | IG_E_PT2, "%s: 'models/%s.json' is missing", a->name, a->model);
   source->name = e->name;
   return ig_zip_read_text(c, e, source->limits, &a->arena, &source->text);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cause.h"
 #include "pt2/reader.h"
 
 ig_status ig_pt2_no_memory(const ig_pt2_reader *r) {
@@ -51,7 +52,7 @@ ig_node *ig_pt2_push(ig_pt2_reader *r, const ig_node *proto, const char *name) {
   ig_graph *g = r->scope->g;
   if (ig_ctx_status(r->c) != IG_OK) return NULL;
   if (!ig_pt2_name_is_plain(name)) {
-    (void)ig_fail(r->c, IG_SYNTAX, "%s: '%.100s' is not a name", r->in.file, name);
+    (void)ig_fail(r->c, IG_SYNTAX | IG_E_PT2, "%s: '%.100s' is not a name", r->in.file, name);
     return NULL;
   }
   ig_node *n = ig_graph_push(r->c, g, proto, name);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cause.h"
 #include "ingot/dims.h"
 #include "ingot/pass.h"
 #include "ir/program.h"
@@ -170,7 +171,8 @@ static void put_output(writer *w, const char *name, const ig_value *val) {
                     : val->kind == IG_KIND_BOOL  ? "as_sym_bool"
                                                  : NULL;
   if (!key) {
-    (void)ig_fail(w->c, IG_UNSUPPORTED, "result '%s': the export schema has no such result", name);
+    (void)ig_fail(w->c, IG_UNSUPPORTED | IG_E_PT2_WRITING,
+                  "result '%s': the export schema has no such result", name);
     return;
   }
   ig_json_open(w->w, '{');
@@ -190,8 +192,8 @@ static void put_tensor_names(writer *w, const ig_node *n, const char *const *nam
   ig_json_open(w->w, '[');
   for (size_t i = 0; i < list->list.n; i++) {
     if (list->list.at[i].kind != IG_KIND_TENSOR) {
-      (void)ig_fail(w->c, IG_UNSUPPORTED, "'%s' gives a list of other things than tensors",
-                    n->name);
+      (void)ig_fail(w->c, IG_UNSUPPORTED | IG_E_PT2_WRITING,
+                    "'%s' gives a list of other things than tensors", n->name);
     }
     ig_json_open(w->w, '{');
     put_field(w, "name", names[i]);
@@ -219,7 +221,8 @@ static void put_nested(writer *w, const ig_node *n, size_t i, const ig_value *li
   if (s) {
     put_tensor_names(w, n, s->value, list);
   } else {
-    (void)ig_fail(w->c, IG_UNSUPPORTED, "'%s': the list that is result %zu is unused", n->name, i);
+    (void)ig_fail(w->c, IG_UNSUPPORTED | IG_E_PT2_WRITING,
+                  "'%s': the list that is result %zu is unused", n->name, i);
   }
 }
 
@@ -310,13 +313,13 @@ static void put_node(writer *w, const ig_node *n) {
   char target[512];
   bool known = n->callee != IG_CALLEE_HOST || ig_node_is_grad_mode(n, NULL);
   if (!known) {
-    (void)ig_fail(w->c, IG_UNSUPPORTED, "'%s' calls %s, which is not an operator", n->name,
-                  n->target);
+    (void)ig_fail(w->c, IG_UNSUPPORTED | IG_E_PT2_WRITING,
+                  "'%s' calls %s, which is not an operator", n->name, n->target);
     return;
   }
   if (w->layout == IG_PT2_FOR_2_5 && n->callee == IG_CALLEE_HOP && n->hop->since > 5) {
-    (void)ig_fail(w->c, IG_UNSUPPORTED, "'%s' calls %s, which PyTorch 2.5 does not have", n->name,
-                  n->hop->name);
+    (void)ig_fail(w->c, IG_UNSUPPORTED | IG_E_PT2_WRITING,
+                  "'%s' calls %s, which PyTorch 2.5 does not have", n->name, n->hop->name);
     return;
   }
   print_target(n, target, sizeof target);
@@ -341,11 +344,12 @@ static void put_nodes(writer *w, const ig_graph *g) {
   ig_json_open(w->w, '[');
   for (const ig_node *n = g->first; n; n = n->next) {
     if (n->kind == IG_NODE_ATTR && !n->sub) {
-      (void)ig_fail(w->c, IG_UNSUPPORTED, "constant '%s' is not part of the program's signature",
-                    n->target);
+      (void)ig_fail(w->c, IG_UNSUPPORTED | IG_E_PT2_WRITING,
+                    "constant '%s' is not part of the program's signature", n->target);
     }
     if (n->kind == IG_NODE_MODULE || n->kind == IG_NODE_METHOD) {
-      (void)ig_fail(w->c, IG_UNSUPPORTED, "'%s' calls a module or a method", n->name);
+      (void)ig_fail(w->c, IG_UNSUPPORTED | IG_E_PT2_WRITING, "'%s' calls a module or a method",
+                    n->name);
     }
     if (n->kind == IG_NODE_CALL && !is_getitem(n)) put_node(w, n);
   }
@@ -378,8 +382,8 @@ static void put_bool_value(writer *w, const char *name, const ig_value *v, bool 
 static void put_float_value(writer *w, const char *name, const ig_value *v, bool input) {
   if (v->kind != IG_KIND_FLOAT || (input && !v->f_expr)) return;
   if (w->layout == IG_PT2_FOR_2_5) {
-    (void)ig_fail(w->c, IG_UNSUPPORTED, "'%s' is a symbolic float, which PyTorch 2.5 cannot read",
-                  name);
+    (void)ig_fail(w->c, IG_UNSUPPORTED | IG_E_PT2_WRITING,
+                  "'%s' is a symbolic float, which PyTorch 2.5 cannot read", name);
     return;
   }
   ig_json_key(w->w, name);
@@ -538,7 +542,7 @@ static void put_output_spec(writer *w, const ig_output_spec *s) {
   } else {
     const char *name = s->value.kind == IG_KIND_NODE ? name_of(w, s->value.node) : s->name;
     if (!name || (keys[s->kind][1] && !s->target)) {
-      (void)ig_fail(w->c, IG_UNSUPPORTED,
+      (void)ig_fail(w->c, IG_UNSUPPORTED | IG_E_PT2_WRITING,
                     "an output of kind %s has no name: found a constant, expected a value that the "
                     "program computes",
                     keys[s->kind][0]);

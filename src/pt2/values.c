@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cause.h"
 #include "op/op.h"
 
 // ScalarType of the schema; these are not PyTorch's internal numbers.
@@ -83,13 +84,13 @@ enum { LAST_DTYPE_OF_2_5 = 13 };
 
 static int64_t dtype_number(const ig_pt2_out *o, ig_dtype d) {
   if (!dtype_numbers[d]) {
-    (void)ig_fail(o->c, IG_UNSUPPORTED,
+    (void)ig_fail(o->c, IG_UNSUPPORTED | IG_E_PT2_WRITING,
                   "a program with values of dtype %s cannot be saved: the format has no number for "
                   "this dtype",
                   ig_dtype_text(d));
   }
   if (o->infix && dtype_numbers[d] > LAST_DTYPE_OF_2_5) {
-    (void)ig_fail(o->c, IG_UNSUPPORTED,
+    (void)ig_fail(o->c, IG_UNSUPPORTED | IG_E_PT2_WRITING,
                   "PyTorch 2.5 cannot read programs with values of dtype %s: save it in a newer "
                   "layout",
                   ig_dtype_text(d));
@@ -252,7 +253,7 @@ static void put_node(ig_pt2_out *o, const ig_node *n) {
       put_none(o);
       return;
     default:
-      (void)ig_fail(o->c, IG_UNSUPPORTED,
+      (void)ig_fail(o->c, IG_UNSUPPORTED | IG_E_PT2_WRITING,
                     "node '%s' is used whole, and is neither tensor nor number", n->name);
       return;
   }
@@ -386,7 +387,8 @@ static void put_map(ig_pt2_out *o, const ig_value *v) {
   ig_json_open(o->w, '{');
   for (size_t i = 0; i + 1 < v->list.n; i += 2) {
     if (v->list.at[i].kind != IG_KIND_STR) {
-      (void)ig_fail(o->c, IG_UNSUPPORTED, "a dictionary whose keys are no strings");
+      (void)ig_fail(o->c, IG_UNSUPPORTED | IG_E_PT2_WRITING,
+                    "a dictionary whose keys are no strings");
       break;
     }
     ig_json_key(o->w, v->list.at[i].str);
@@ -467,7 +469,7 @@ void ig_pt2_put_argument(ig_pt2_out *o, const ig_value *v, const ig_arg *type) {
       put_list(o, v, type);
       break;
     default:
-      (void)ig_fail(o->c, IG_UNSUPPORTED, "argument '%s': the export schema has no such value",
-                    type ? type->name : "");
+      (void)ig_fail(o->c, IG_UNSUPPORTED | IG_E_PT2_WRITING,
+                    "argument '%s': the export schema has no such value", type ? type->name : "");
   }
 }

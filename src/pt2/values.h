@@ -64,7 +64,7 @@ typedef struct ig_pt2_in {
 } ig_pt2_in;
 
 // Fails with "file: line 1 column 7: text".
-ig_status ig_pt2_fail(const ig_pt2_in *in, const ig_json *at, ig_status st, const char *fmt, ...)
+ig_status ig_pt2_fail(const ig_pt2_in *in, const ig_json *at, ig_cause why, const char *fmt, ...)
     IG_PRINTF(4, 5);
 // Required members of a given kind; NULL after an error.
 const ig_json *ig_pt2_get(const ig_pt2_in *in, const ig_json *object, const char *key,

@@ -5,10 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cause.h"
 #include "op/op.h"
 #include "pt2/values.h"
 
-ig_status ig_pt2_fail(const ig_pt2_in *in, const ig_json *at, ig_status st, const char *fmt, ...) {
+ig_status ig_pt2_fail(const ig_pt2_in *in, const ig_json *at, ig_cause why, const char *fmt, ...) {
   if (in->c->status != IG_OK) return in->c->status;
   char text[400];
   va_list ap;
@@ -22,7 +23,8 @@ ig_status ig_pt2_fail(const ig_pt2_in *in, const ig_json *at, ig_status st, cons
     line += newline;
     column = newline ? 1 : column + 1;
   }
-  return ig_fail(in->c, st, "%s: line %zu column %zu: %s", in->file, line, column, text);
+  why = ig_cause_or(why, why == IG_UNSUPPORTED ? IG_E_PT2_UNSUPPORTED : IG_E_PT2);
+  return ig_fail(in->c, why, "%s: line %zu column %zu: %s", in->file, line, column, text);
 }
 
 const ig_json *ig_pt2_get(const ig_pt2_in *in, const ig_json *object, const char *key,

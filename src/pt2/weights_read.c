@@ -6,6 +6,7 @@
 
 #include "arrays/torch_file.h"
 #include "arrays/unpack.h"
+#include "base/cause.h"
 #include "pt2/archive.h"
 #include "pt2/schema.h"
 #include "pt2/values.h"
@@ -190,8 +191,8 @@ static ig_status take_weights(ig_ctx *c, ig_pt2_archive *a, const ig_zip_entry *
                               const ig_object *all, ig_pt2_weights *out) {
   ig_object_kind kind = ig_object_kind_of(all);
   if (kind != IG_OBJECT_DICT && kind != IG_OBJECT_ORDERED) {
-    return ig_fail(c, IG_SYNTAX, "%s: found %s, expected a dictionary of tensors", e->name,
-                   ig_object_kind_text(kind));
+    return ig_fail(c, IG_SYNTAX | IG_E_PT2, "%s: found %s, expected a dictionary of tensors",
+                   e->name, ig_object_kind_text(kind));
   }
   size_t n = ig_object_count(all);
   out->at = ig_arena_array(&a->arena, n + 1, sizeof *out->at);
@@ -203,7 +204,7 @@ static ig_status take_weights(ig_ctx *c, ig_pt2_archive *a, const ig_zip_entry *
     bool text = ig_object_kind_of(key) == IG_OBJECT_STR;
     const char *name = text ? ig_object_text(key, &length) : NULL;
     if (!name || strlen(name) != length) {
-      return ig_fail(c, IG_SYNTAX, "%s: the name of a weight is not a string", e->name);
+      return ig_fail(c, IG_SYNTAX | IG_E_PT2, "%s: the name of a weight is not a string", e->name);
     }
     ig_pt2_weight *w = &out->at[out->n++];
     *w = (ig_pt2_weight){.name = ig_arena_strn(&a->arena, name, length)};
@@ -245,13 +246,13 @@ ig_status ig_pt2_load_weights(ig_ctx *c, ig_pt2_archive *a, const char *kind, ig
     const ig_zip_entry *e = find_plain(a, kind);
     bool needed = strcmp(kind, "weights") == 0;
     if (!e && needed)
-      return ig_fail(c, IG_SYNTAX, "%s: 'serialized_state_dict.pt' is missing", a->name);
+      return ig_fail(c, IG_SYNTAX | IG_E_PT2, "%s: 'serialized_state_dict.pt' is missing", a->name);
     return e ? ig_pt2_unpack_weights(c, a, e, out) : IG_OK;
   }
   const ig_zip_entry *raw = ig_pt2_find(a, "data/%s/%s_%s_config.json", kind, a->model, kind);
   if (raw) return load_raw(c, a, kind, raw, out);
   const ig_zip_entry *packed = ig_pt2_find(a, "data/%s/%s.pt", kind, a->model);
   if (packed) return ig_pt2_unpack_weights(c, a, packed, out);
-  return ig_fail(c, IG_SYNTAX, "%s: 'data/%s/%s_%s_config.json' is missing", a->name, kind,
-                 a->model, kind);
+  return ig_fail(c, IG_SYNTAX | IG_E_PT2, "%s: 'data/%s/%s_%s_config.json' is missing", a->name,
+                 kind, a->model, kind);
 }

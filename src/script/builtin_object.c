@@ -16,8 +16,8 @@ IG_BUILTIN(wait) {
     return;
   }
   const ig_sobj_future *f = k->in[0].object;
-  if (f->status != IG_OK) {
-    ig_fail_text(k->c, f->status, "%s", f->error ? f->error : "out of memory");
+  if (f->cause != IG_OK) {
+    ig_fail_text(k->c, f->cause, "%s", f->error ? f->error : "out of memory");
   } else {
     retained(k, f->value);
   }

@@ -77,11 +77,11 @@ static bool is_of_program(ig_status st) {
 }
 
 void ig_script_reword(ig_ctx *c, const char *text) {
-  ig_status st = c->status == IG_UNSUPPORTED ? IG_UNSUPPORTED : IG_RUNTIME;
+  ig_cause why = (c->status == IG_UNSUPPORTED ? IG_UNSUPPORTED : IG_RUNTIME) | c->code;
   ig_ref *data = c->trouble;
   c->trouble = NULL;
   ig_ctx_clear(c);
-  ig_fail_text(c, st, "%s", text);
+  ig_fail_text(c, why, "%s", text);
   c->trouble = data;
 }
 

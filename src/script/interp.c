@@ -435,6 +435,7 @@ static bool run_fork(ig_srun *r, ig_sframe *f, const ig_sinsn *i) {
   f = ig_srun_top(r);
   if (ig_status_is_final(st)) return false;
   char *text = NULL;
+  ig_cause cause = ig_ctx_cause(c);
   if (st != IG_OK) {
     const ig_sfailure *why = ig_ctx_sfailure(c);
     const char *message = why ? why->message : c->message;
@@ -445,7 +446,7 @@ static bool run_fork(ig_srun *r, ig_sframe *f, const ig_sinsn *i) {
   ig_sobj_future *future = ig_sobj_future_make(c, i->node->out[0]->type, out);
   ig_svalue_release(out);
   if (future) {
-    future->status = st;
+    future->cause = cause;
     future->error = text;
     ig_sframe_write(f, i->out[0], ig_of_sobj(future));
   } else if (text) {

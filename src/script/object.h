@@ -107,8 +107,8 @@ typedef struct ig_sobj_enum {
 typedef struct ig_sobj_future {
   ig_sobj head;
   ig_value value;
-  ig_status status;
-  char *error;  // its text where status is not IG_OK
+  ig_cause cause;  // IG_OK, or why the call failed
+  char *error;     // its text then
 } ig_sobj_future;
 
 typedef struct ig_sobj_function {

@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cause.h"
 #include "codec/bits.h"
 
-#define BAD(ts, ...) ig_fail((ts)->zip.c, IG_SYNTAX, __VA_ARGS__)
+#define BAD(ts, ...) ig_fail((ts)->zip.c, IG_SYNTAX | IG_E_SCRIPT_ARCHIVE, __VA_ARGS__)
 
 static ig_status no_memory(ig_ctx *c) {
   return ig_fail(c, IG_NOMEM, "out of memory");
@@ -115,13 +116,13 @@ static ig_status visit(walk *w, const char *prefix, const ig_object *o, size_t d
 static ig_status check_kind(ig_ctx *c, const ig_ts *ts) {
   const ig_torch_zip *z = &ts->zip;
   if (ig_torch_zip_find(z, "model.json")) {
-    return ig_fail(c, IG_UNSUPPORTED,
+    return ig_fail(c, IG_UNSUPPORTED | IG_E_SCRIPT_ARCHIVE,
                    "%s: a TorchScript archive of PyTorch 1.3 or older (model.json); save it again "
                    "with a newer PyTorch",
                    z->name);
   }
   if (ig_torch_zip_find(z, "data.pkl") && ig_torch_zip_find(z, "constants.pkl")) return IG_OK;
-  return ig_fail(c, IG_SYNTAX,
+  return ig_fail(c, IG_SYNTAX | IG_E_SCRIPT_ARCHIVE,
                  "%s: not a TorchScript archive: it has no 'data.pkl' and 'constants.pkl'",
                  z->name);
 }
@@ -133,7 +134,8 @@ static ig_status read_lite(ig_ctx *c, ig_ts *ts, const ig_unpack *proto) {
   const ig_object *version = ig_object_at(ts->lite, 0);
   if (ig_object_kind_of(ts->lite) != IG_OBJECT_TUPLE ||
       ig_object_kind_of(version) != IG_OBJECT_INT || ig_object_int(version) < 1) {
-    return ig_fail(c, IG_SYNTAX, "%s: bytecode that does not begin with its version", ts->zip.name);
+    return ig_fail(c, IG_SYNTAX | IG_E_SCRIPT_ARCHIVE,
+                   "%s: bytecode that does not begin with its version", ts->zip.name);
   }
   ts->bytecode = ig_object_int(version);
   return IG_OK;

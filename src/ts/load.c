@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cause.h"
 #include "op/native.h"
 
 // ---- an index of the definitions
@@ -60,7 +61,8 @@ static bool index_sources(ig_ts_loader *l, const ig_ts *ts) {
   }
   for (size_t i = 1; kept && i < all.n; i++) {
     if (compare(&kept[i - 1], &kept[i]) != 0) continue;
-    (void)ig_fail(l->c, IG_SYNTAX, "'%s' is defined twice", kept[i].qualified);
+    (void)ig_fail(l->c, IG_SYNTAX | IG_E_SCRIPT_ARCHIVE, "'%s' is defined twice",
+                  kept[i].qualified);
     ok = false;
     break;
   }
@@ -313,7 +315,8 @@ const ig_stype *ig_ts_loader_type(ig_ts_loader *l, const char *qualified) {
   }
   if (d->busy) return bad(l, d->tree, "a type that is part of itself");
   if (++l->depth > l->limits.max_depth) {
-    (void)ig_fail(l->c, IG_LIMIT, "classes that use each other more than %llu deep",
+    (void)ig_fail(l->c, IG_LIMIT | IG_E_READER_LIMIT,
+                  "classes that use each other more than %llu deep",
                   (unsigned long long)l->limits.max_depth);
     return NULL;
   }
@@ -399,7 +402,8 @@ ig_sclass *ig_ts_declare(ig_ctx *c, const ig_ts *ts, ig_sunit **unit) {
   const char *name = ig_object_text(ts->root, NULL);
   const ig_stype *type = ig_ts_loader_type(l, name);
   if (!type && c->status == IG_OK) {
-    (void)ig_fail(c, IG_UNSUPPORTED, "the archive has no source for its class '%s'", name);
+    (void)ig_fail(c, IG_UNSUPPORTED | IG_E_SCRIPT_ARCHIVE,
+                  "the archive has no source for its class '%s'", name);
   }
   return type ? ig_sclass_of(type) : NULL;
 }

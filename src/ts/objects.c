@@ -4,13 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cause.h"
 #include "op/native.h"
 #include "script/interp.h"
 #include "script/numbers.h"
 #include "ts/load.h"
 
 static bool mismatch(ig_ts_objects *o, const ig_object *from, const ig_stype *type) {
-  (void)ig_fail(o->l->c, IG_SYNTAX, "the archive holds %s where its classes declare %s",
+  (void)ig_fail(o->l->c, IG_SYNTAX | IG_E_SCRIPT_ARCHIVE,
+                "the archive holds %s where its classes declare %s",
                 ig_object_kind_text(ig_object_kind_of(from)), type ? type->text : "a value");
   return false;
 }
@@ -89,7 +91,7 @@ static const ig_stype *find_type(ig_ts_objects *o, const ig_object *from, size_t
       {IG_OBJECT_DTYPE, IG_STYPE_INT},       {IG_OBJECT_LAYOUT, IG_STYPE_INT},
   };
   if (depth > o->l->limits.max_depth) {
-    (void)ig_fail(o->l->c, IG_LIMIT, "values nested too deeply");
+    (void)ig_fail(o->l->c, IG_LIMIT | IG_E_READER_LIMIT, "values nested too deeply");
     return NULL;
   }
   ig_object_kind kind = ig_object_kind_of(from);
@@ -111,8 +113,8 @@ static const ig_stype *find_type(ig_ts_objects *o, const ig_object *from, size_t
     case IG_OBJECT_INSTANCE: {
       const ig_stype *type = ig_ts_loader_type(o->l, ig_object_text(from, NULL));
       if (!type && o->l->c->status == IG_OK) {
-        (void)ig_fail(o->l->c, IG_UNSUPPORTED, "the archive has no source for its class '%s'",
-                      ig_object_text(from, NULL));
+        (void)ig_fail(o->l->c, IG_UNSUPPORTED | IG_E_SCRIPT_ARCHIVE,
+                      "the archive has no source for its class '%s'", ig_object_text(from, NULL));
       }
       return type;
     }
@@ -217,8 +219,8 @@ static bool set_attributes(ig_ts_objects *o, ig_sobj_instance *made, const ig_ob
     const ig_object *from = ig_object_find(state, a->name);
     ig_value v;
     if (!from) {
-      (void)ig_fail(o->l->c, IG_SYNTAX, "an object of class '%s' has no attribute '%s'",
-                    k->type->name, a->name);
+      (void)ig_fail(o->l->c, IG_SYNTAX | IG_E_SCRIPT_ARCHIVE,
+                    "an object of class '%s' has no attribute '%s'", k->type->name, a->name);
       return false;
     }
     if (!ig_ts_objects_value(o, from, a->type, &v)) {
@@ -303,8 +305,8 @@ static bool make_instance(ig_ts_objects *o, const ig_object *from, const ig_styp
   const ig_object *state = ig_object_state(from);
   if (f && o->l->declares) {
     ig_svalue_release(*out);
-    (void)ig_fail(o->l->c, IG_UNSUPPORTED, "constants hold an object whose %s would have to run",
-                  f->qualified);
+    (void)ig_fail(o->l->c, IG_UNSUPPORTED | IG_E_SCRIPT_ARCHIVE,
+                  "constants hold an object whose %s would have to run", f->qualified);
     return false;
   }
   if (f ? set_state(o, made, f, state) : set_attributes(o, made, state)) return true;
@@ -441,7 +443,7 @@ bool ig_ts_objects_value(ig_ts_objects *o, const ig_object *from, const ig_stype
                          ig_value *out) {
   *out = ig_none();
   if (o->depth >= o->l->limits.max_depth) {
-    (void)ig_fail(o->l->c, IG_LIMIT, "values nested more than %llu deep",
+    (void)ig_fail(o->l->c, IG_LIMIT | IG_E_READER_LIMIT, "values nested more than %llu deep",
                   (unsigned long long)o->l->limits.max_depth);
     return false;
   }

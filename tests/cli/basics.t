@@ -17,6 +17,7 @@ commands:
   shapes   list dynamic sizes: symbol, range, relations, source line
   stats    the numbers in the weights: extremes, histograms, zeros, NaN, repetitions
   bench    measure: p50, p90, p99, share of each operator, memory
+  explain  the cause of an error by its code, an example, and what to do
 
 FILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX file, recognised by its
 content; - is stdin. ingot COMMAND --help has details and examples; man ingot is the full reference.
@@ -70,6 +71,7 @@ $ ingot
 2>   shapes   list dynamic sizes: symbol, range, relations, source line
 2>   stats    the numbers in the weights: extremes, histograms, zeros, NaN, repetitions
 2>   bench    measure: p50, p90, p99, share of each operator, memory
+2>   explain  the cause of an error by its code, an example, and what to do
 2> 
 2> FILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX file, recognised by its
 2> content; - is stdin. ingot COMMAND --help has details and examples; man ingot is the full reference.
@@ -138,10 +140,12 @@ $ ingot run mlp.pt2 --random=3
 
 $ ingot info missing.pt2
 2> ingot: missing.pt2: No such file or directory
+2>   more: ingot explain IG0505
 [4]
 
 $ ingot info .
 2> ingot: .: not a regular file
+2>   more: ingot explain IG0505
 [4]
 
 # Files are known by their content, whatever their name.
@@ -152,22 +156,27 @@ weights 1 tensor, 12 elements, 48 B
 
 $ printf 'version https://git-lfs.github.com/spec/v1\noid ...\n' > lfs.pt2 && ingot info lfs.pt2
 2> ingot: lfs.pt2: this is a Git LFS pointer, not the file itself; run: git lfs pull
+2>   more: ingot explain IG0101
 [3]
 
 $ printf '\037\213\010' > z.pt2 && ingot info z.pt2
 2> ingot: z.pt2: this is compressed with gzip; unpack it first
+2>   more: ingot explain IG0101
 [3]
 
 $ printf 'hello' > h.pt2 && ingot info h.pt2
 2> ingot: h.pt2: not a model file: it begins with 68 65 6c 6c 6f; expected .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX
+2>   more: ingot explain IG0101
 [3]
 
 $ : > empty.pt2 && ingot info empty.pt2
 2> ingot: empty.pt2: the file is empty; expected .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX
+2>   more: ingot explain IG0101
 [3]
 
 $ head -c 4000 mlp.pt2 > cut.pt2 && ingot info cut.pt2
 2> ingot: cut.pt2: not a zip archive (no end of central directory in 4000 bytes)
+2>   more: ingot explain IG0103
 [3]
 
 # stdin, colours, a closed pipe

@@ -15,10 +15,12 @@ operators
 
 $ ingot bench mlp.in.npz
 2> ingot: mlp.in.npz: the file holds no program to run
+2>   more: ingot explain IG0405
 [3]
 
 $ ingot bench mlp.pt2 --inputs cnn.in.npz --seconds 0
 2> ingot: mlp.pt2: input 'x': found 4 dimensions, expected 2
+2>   more: ingot explain IG0404
 2>   given by cnn.in.npz
 [5]
 

@@ -54,6 +54,7 @@ $ ingot convert mlp.pt2 x.onnx --external sometimes
 
 $ ingot convert mlp.pt2 x.onnx --opset 3
 2> ingot: x.onnx: ONNX: opset 3 is not known, 7 to 28 are
+2>   more: ingot explain IG0302
 [3]
 
 $ ingot convert derived_dims.pt2 d.onnx && ingot info d.onnx | head -8
@@ -133,4 +134,5 @@ $ ingot convert counter.dynamo.onnx new.onnx --opset 21 && ingot info new.onnx |
 
 $ ingot convert counter.dynamo.onnx old.onnx --opset 6
 2> ingot: old.onnx: ONNX: opset 6 is not known, 7 to 28 are
+2>   more: ingot explain IG0302
 [3]

@@ -152,9 +152,11 @@ $ ingot diff mlp.pt2
 
 $ ingot diff mlp.pt2 missing.pt2
 2> ingot: missing.pt2: No such file or directory
+2>   more: ingot explain IG0505
 [4]
 
 $ ingot diff mlp.pt2 mlp.pt2 --inputs cnn.in.npz
 2> ingot: mlp.pt2: input 'x': found 4 dimensions, expected 2
+2>   more: ingot explain IG0404
 2>   given by cnn.in.npz
 [5]

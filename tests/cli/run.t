@@ -103,11 +103,13 @@ $ ingot run mlp.pt2
 
 $ ingot run mlp.pt2 --inputs cnn.in.npz
 2> ingot: mlp.pt2: input 'x': found 4 dimensions, expected 2
+2>   more: ingot explain IG0404
 2>   given by cnn.in.npz
 [5]
 
 $ ingot run mlp.pt2 --inputs mixed.in.npz
 2> ingot: mlp.pt2: input 'x': dim 0: found size 2, expected 3
+2>   more: ingot explain IG0404
 2>   given by mixed.in.npz
 [5]
 
@@ -144,14 +146,17 @@ $ ingot run mlp.pt2 -i mlp.in.npz --check mlp.in.npz
 
 $ ingot run mlp.pt2 -i missing.npz
 2> ingot: missing.npz: No such file or directory
+2>   more: ingot explain IG0505
 [4]
 
 $ ingot run mlp.pt2 -i mlp.in.npz -o /nowhere/y.npz
 2> ingot: /nowhere/y.npz: No such file or directory
+2>   more: ingot explain IG0505
 [4]
 
 $ ingot run mlp.in.npz
 2> ingot: mlp.in.npz: the file holds no program to run
+2>   more: ingot explain IG0405
 [3]
 
 # Every value on the way
@@ -183,6 +188,7 @@ $ ingot run mixed.pt2 -i mixed.in.npz --input n=3 -c mixed.out.npz
 
 $ ingot run mixed.pt2 -i mixed.in.npz --input n=4
 2> ingot: mixed.pt2: Expected input at n to be equal to 3, but got 4
+2>   more: ingot explain IG0406
 [5]
 
 $ ingot run mixed.pt2 -i mixed.in.npz --input n=many
@@ -200,10 +206,12 @@ $ ingot run derived_dims.pt2 -i derived_dims.io2.npz -c derived_dims.io2.npz
 
 $ python3 -c "import numpy as n; n.savez('odd.npz', arg0=n.ones(3, 'f'), arg1=n.ones(8, 'f')); n.savez('far.npz', arg0=n.ones(300, 'f'), arg1=n.ones(601, 'f'))"; ingot run derived_dims.pt2 -i odd.npz
 2> ingot: derived_dims.pt2: Expected input at y.shape[0] to be equal to 7, but got 8
+2>   more: ingot explain IG0406
 [5]
 
 $ ingot run derived_dims.pt2 -i far.npz
 2> ingot: derived_dims.pt2: input 'x': dim 0 (s77): found size 300, expected 2 to 100
+2>   more: ingot explain IG0404
 2>   given by far.npz
 [5]
 
@@ -248,6 +256,7 @@ $ ingot run derived_dims.pt2 --random --size s77=10 | cut -c1-38
 
 $ ingot run derived_dims.pt2 --size s77=1000
 2> ingot: derived_dims.pt2: input 'x': dim 0 (s77) cannot be 1000
+2>   more: ingot explain IG0404
 [5]
 
 $ ingot run derived_dims.pt2 --size s77=many

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The code blocks of the documents are run as they stand, in order, in one folder per document.
+"""The code blocks of the documents are run as they stand, in order, in one folder per document; their links lead
+somewhere.
 
 A fenced block of python, c, cpp or sh is run; a fenced block of text right after it is what it prints. Blocks that
 are only to be read are indented instead.
@@ -19,9 +20,12 @@ LANGUAGES = {"python", "c", "cpp", "sh"}
 COMPILERS = {"c": ("CC", "cc", "c11"), "cpp": ("CXX", "c++", "c++17")}
 
 
+def pages() -> list[pathlib.Path]:
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
 def documents() -> list[pathlib.Path]:
-    paths = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-    return [path for path in paths if any(m[1] in LANGUAGES for m in FENCE.finditer(path.read_text()))]
+    return [path for path in pages() if any(m[1] in LANGUAGES for m in FENCE.finditer(path.read_text()))]
 
 
 def build() -> pathlib.Path:
@@ -56,7 +60,7 @@ def run_block(language: str, code: str, folder: pathlib.Path) -> str:
 
 
 @pytest.mark.skipif("INGOT_SANITIZED" in os.environ, reason="the blocks are linked without sanitizers")
-@pytest.mark.parametrize("path", documents(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", documents(), ids=lambda path: path.stem)
 def test_blocks_of(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
     for m in FENCE.finditer(path.read_text()):
         language, code, expected = m.groups()
@@ -64,3 +68,37 @@ def test_blocks_of(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
             printed = run_block(language, code, tmp_path)
             if expected is not None:
                 assert printed == expected, f"the {language} block prints something else"
+
+
+# ---- links
+
+LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#{1,4} (.+)$", re.M)
+CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.M | re.S)
+TREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.M | re.S)
+# Pages of the site that tools/site.py makes.
+GENERATED = {"errors/index", "python/index", "c/index", "contributing", "changelog"}
+
+
+def anchors(path: pathlib.Path) -> set[str]:
+    """Of the headings, as GitHub and the site make them."""
+    titles = HEADING.findall(re.sub(r"^```.*?^```$", "", path.read_text(), flags=re.M | re.S))
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("path", pages(), ids=lambda path: path.stem)
+def test_links_of(path: pathlib.Path) -> None:
+    for target in LINK.findall(CODE.sub("", path.read_text())):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        to = path.parent / name if name else path
+        assert to.exists(), f"there is no {target}"
+        assert not anchor or anchor in anchors(to), f"{to.name} has no heading for #{anchor}"
+
+
+def test_every_page_is_in_the_table_of_contents() -> None:
+    index = (ROOT / "docs/index.md").read_text()
+    entries = {line for tree in TREE.findall(index) for line in tree.split("\n") if line and line[0] != ":"}
+    here = {str(path.relative_to(ROOT / "docs").with_suffix("")) for path in (ROOT / "docs").rglob("*.md")}
+    assert entries == (here - {"index"}) | GENERATED

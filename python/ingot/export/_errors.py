@@ -9,6 +9,7 @@ import traceback
 
 from ingot._C import ConstraintViolationError, GuardOnDataDependentSymNode, trace_stack
 from ingot._dynamo.exc import TorchRuntimeError, Unsupported, UserError, UserErrorType
+from ingot._explain import carry_code
 from ingot._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 
 _CASE = "https://pytorch.org/docs/main/generated/exportdb/index.html#constrain-as-size-example"
@@ -155,5 +156,4 @@ def carry_issues(error: BaseException, other: Exception) -> None:
     for known in ("issues", "fixes"):
         if hasattr(error, known):
             setattr(other, known, getattr(error, known))
-    for note in getattr(error, "__notes__", []):
-        other.add_note(note)
+    carry_code(error, other)

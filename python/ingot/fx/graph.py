@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ingot import _C
+from ingot._explain import carry_code
 from ingot.functional import typename
 from ingot.fx import _pytree as fx_pytree
 from ingot.fx.node import Node, _get_qualified_name, _side_effectful_functions, _type_code, map_aggregate, map_arg
@@ -452,7 +453,7 @@ class Graph(_C.FxGraph):
         try:
             self._verify()
         except RuntimeError as error:
-            raise RuntimeError(f"{error}\n{self}") from None
+            raise carry_code(error, RuntimeError(f"{error}\n{self}")) from None
         owner = self.owning_module
         if owner is None:
             return

@@ -14,6 +14,7 @@ from ingot import export as ingot_export
 from ingot import nn
 from ingot._bridge import from_torch, is_real
 from ingot._C import Tensor
+from ingot._explain import carry_code
 from ingot.export import Dim, ExportedProgram, _trace
 from ingot.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from ingot.onnx import _legacy, errors, op
@@ -68,9 +69,8 @@ def _raise(error: Exception, program: ONNXProgram) -> None:
         if issue["file"]:
             found.file, found.line = os.path.basename(issue["file"]), issue["line"]
         program.diagnostic_context.add(found)
-    program._export_exception = errors.UnsupportedOperatorError(
-        f"The model cannot be written as ONNX.\n{error}", program
-    )
+    other = errors.UnsupportedOperatorError(f"The model cannot be written as ONNX.\n{error}", program)
+    program._export_exception = carry_code(error, other)
     raise program._export_exception from error
 
 

@@ -16,6 +16,7 @@ import ingot
 from ingot import export as ingot_export
 from ingot import nn
 from ingot._C import Tensor
+from ingot._explain import carry_code, reworded
 from ingot.export import Dim, ExportedProgram, _trace
 from ingot.jit import _trace as jit_trace
 from ingot.onnx import _constants, errors
@@ -473,8 +474,8 @@ def _unsupported(error: Exception, opset: int) -> errors.UnsupportedOperatorErro
             group = registration.registry.get_function_group(name)
             later = group.get_min_supported() if group is not None else None
             first = errors.UnsupportedOperatorError(name, opset, later if later is not None and later > opset else None)
-            return errors.UnsupportedOperatorError(f"{first}\n{error}")
-    return errors.UnsupportedOperatorError(str(error))
+            return carry_code(error, errors.UnsupportedOperatorError(f"{first}\n{error}"))
+    return reworded(error, errors.UnsupportedOperatorError)
 
 
 def _model_inputs(ep: ExportedProgram) -> int:
@@ -658,7 +659,7 @@ def check(data: bytes) -> None:
     try:
         ingot._C._check_onnx_proto(data)
     except RuntimeError as error:
-        raise errors.CheckerError(str(error)) from error
+        raise reworded(error, errors.CheckerError) from error
 
 
 def export_bytes(

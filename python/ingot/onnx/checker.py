@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from ingot import _C
+from ingot._explain import reworded
 from ingot.onnx.errors import CheckerError
 
 __all__ = ["check_model"]
@@ -23,4 +24,4 @@ def check_model(model: Any, full_check: bool = False) -> None:
             data = model if isinstance(model, (bytes, bytearray)) else model.SerializeToString()
             _C._check_onnx_proto(data, full_check)
     except RuntimeError as error:
-        raise CheckerError(str(error)) from None
+        raise reworded(error, CheckerError) from None

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from ingot import _C
+from ingot._explain import reworded
 from ingot.onnx.errors import ConversionError
 
 __all__ = ["convert_file", "convert_version"]
@@ -20,7 +21,7 @@ def convert_version(model: Any, target_version: int) -> Any:
     try:
         data = _C.convert_onnx(model if plain else model.SerializeToString(), target_version)
     except RuntimeError as error:
-        raise ConversionError(str(error)) from None
+        raise reworded(error, ConversionError) from None
     if plain:
         return data
     out = type(model)()
@@ -33,4 +34,4 @@ def convert_file(path: str | os.PathLike[str], to: str | os.PathLike[str], targe
     try:
         _C.convert_onnx_file(path, to, target_version)
     except RuntimeError as error:
-        raise ConversionError(str(error)) from None
+        raise reworded(error, ConversionError) from None

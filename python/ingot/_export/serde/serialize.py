@@ -11,6 +11,7 @@ import json
 from typing import Any
 
 from ingot import _C
+from ingot._explain import reworded
 from ingot._export.serde import schema
 from ingot._export.serde.graph_module import (  # noqa: F401 (PyTorch has these names here)
     GraphModuleDeserializer,
@@ -90,7 +91,7 @@ def serialize(
         program = ready(exported_program)
         text = _C.pt2_text(program, dict(opset_version or {}))
     except NotImplementedError as error:
-        raise SerializeError(str(error)) from error
+        raise reworded(error, SerializeError) from error
     return SerializedArtifact(
         text,
         _pack(program.state_dict),
@@ -116,7 +117,7 @@ def deserialize(
             raise SerializeError(
                 f"Serialized schema version {version} does not match our current schema version {SCHEMA_VERSION}."
             ) from error
-        raise SerializeError(str(error)) from error
+        raise reworded(error, SerializeError) from error
     ep = loaded(program, artifact.example_inputs)
     if objects:
         ep.constants.update(objects)
@@ -136,7 +137,7 @@ class ExportedProgramSerializer:
             program = ready(exported_program)
             text = _C.pt2_text(program, self.opset_version, "2.5")
         except NotImplementedError as error:
-            raise SerializeError(str(error)) from error
+            raise reworded(error, SerializeError) from error
         tree = schema.from_plain(schema.ExportedProgram, json.loads(text))
         examples = pack_examples(exported_program) or b""
         return _SerializedProgram(tree, _pack(program.state_dict), _pack(program.constants), examples)
