@@ -370,9 +370,10 @@ static void take_call(ig_ctx *c, ig_defer *d, const ig_op *op, const ig_value *g
     forget_error(c, d);
   }
   bool order = pending || ig_op_is_random(op) || has_written(op) || op->def->writes_too;
-  d->histories = writes_untracked(c, d, op, args);
+  ig_defer_need need = {.history = writes_untracked(c, d, op, args)};
+  ig_mode_scope mode = ig_defer_push_need(c, need.history ? &need : c->mode->need);
   bool ready = !(order || d->whole) || ig_defer_flush(c, d, IG_DEFER_CALL, op);
-  d->histories = false;
+  ig_mode_pop(c, &mode);
   if (ready) run_now(c, op, args, outs);
 }
 

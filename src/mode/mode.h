@@ -42,6 +42,7 @@ typedef struct ig_mode_autocast {
   X(WATCH, const struct ig_watch *, watch) /* called with every value that a graph computes */  \
   X(GROUP, struct ig_tape_entry *, group)  /* of the operator whose parts are recorded */       \
   X(GENERATOR, struct ig_generator *, generator) /* default one, created on first use */        \
+  X(NEED, const struct ig_defer_need *, need)    /* what waiting tensors are needed for */      \
   X(DEVICE, ig_device, device)                   /* device of the host's factories */           \
   X(AUTOCAST, ig_mode_autocast, autocast)        /* the regions */                              \
   X(AUTOCASTS, bool, autocasts) /* one of them is active, and operands are cast */              \
