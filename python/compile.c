@@ -630,7 +630,7 @@ bool py_settled_for_hook(PyObject *o) {
   ig_mode_scope mode = ig_defer_push_need(c, &(ig_defer_need){.history = true});
   bool ok = py_settled(o);
   ig_mode_pop(c, &mode);
-  return ok;
+  return ok && (!py_is_tensor(o) || py_divide_history(c, py_tensor_of(o)));
 }
 
 bool py_settle_all(ig_ctx *c) {

@@ -468,6 +468,9 @@ bool py_ready(ig_ctx *c, const ig_tensor *t);   // the same for a tensor
 bool py_read(ig_ctx *c, const ig_tensor *t);    // the same, because its elements are read
 bool py_expose(ig_ctx *c, const ig_tensor *t);  // the same, and its memory is given away
 bool py_settled_for_hook(PyObject *o);          // py_settled, and o has a history of its own
+// A function with several results that is the history of t is divided into those of its operators
+// (autograd.c).
+bool py_divide_history(ig_ctx *c, ig_tensor *t);
 bool py_settle_all(ig_ctx *c);                  // Everything that this thread has recorded.
 bool py_settle_random(ig_ctx *c);               // The same if some of it draws random numbers.
 int py_add_graph(PyObject *m);

@@ -297,6 +297,19 @@ static bool are_writable(ig_ctx *c, const ig_defer *d, const ig_op *op, const ig
   return true;
 }
 
+// Does a view show more of a memory than its operand does? Whether that is there is not known before
+// the memory is.
+static bool reaches_out(const ig_value *args, const ig_value *outs, size_t nouts) {
+  const ig_tensor *of = args[0].kind == IG_KIND_TENSOR ? args[0].tensor : NULL;
+  const ig_tensor *t = nouts && outs[0].kind == IG_KIND_TENSOR ? outs[0].tensor : NULL;
+  if (!of || !t || t == of || t->storage != of->storage || !of->storage->fake) return false;
+  if (ig_tensor_numel(t) == 0) return false;
+  size_t width = ig_dtype_size(of->dtype);
+  size_t have = ig_tensor_numel(of) ? (size_t)end_of(of) * width : 0;
+  if (of->storage->behind) have = of->storage->bytes;
+  return (size_t)end_of(t) > have / ig_dtype_size(t->dtype);
+}
+
 // False: nothing was recorded, and the context may have an error.
 static bool record(ig_ctx *c, ig_defer *d, const ig_op *op, const ig_value *given,
                    const ig_value *args, ig_value *outs, const wish *w) {
@@ -305,6 +318,7 @@ static bool record(ig_ctx *c, ig_defer *d, const ig_op *op, const ig_value *give
   if (writes && !written_by(c, op, args, &by)) return false;
   if (w->write && !are_writable(c, d, op, args, &by)) return false;
   if (!infer(c, op, args, outs, w->write)) return false;
+  if (op->schema.nargs && reaches_out(args, outs, op->schema.nrets)) return false;
   if (!append(c, d, op, given, args)) return true;
   for (size_t i = 0; i < by.n; i++) {
     if (!cover(c, d, by.at[i], by.versions[i])) return true;
