@@ -58,8 +58,16 @@ static const row impure[] = {{"builtins", "hash"},
                              {"builtins", "throw"},
                              {"builtins", "close"},
                              {"_functools", "cmp_to_key"},
+                             {"collections", "count"},
+                             {"collections", "index"},
+                             {"collections", "move_to_end"},
+                             {"collections", "popitem"},
+                             {"collections", "rotate"},
                              {"ingot", "can_cast"},
+                             {"ingot", "is_inference"},
+                             {"ingot", "is_inference_mode_enabled"},
                              {"ingot", "is_pinned"},
+                             {"ingot", "is_shared"},
                              {"ingot", "storage_offset"},
                              {"ingot", "result_type"},
                              {"ingot", "get_num_threads"},
@@ -82,6 +90,9 @@ static const row opaque[] = {
     {"/tokenize.py", NULL},
     {"/collections/__init__.py", "Counter.__init__"},
     {"/collections/__init__.py", "ChainMap.__init__"},
+    {"/collections/__init__.py", "namedtuple.<locals>._asdict"},
+    {"/collections/__init__.py", "namedtuple.<locals>._make"},
+    {"/collections/__init__.py", "namedtuple.<locals>._replace"},
     {"/contextlib.py", "contextmanager.<locals>.helper"},
     {"/contextlib.py", "_BaseExitStack.__init__"},
     {"/dataclasses.py", "replace"},
@@ -110,6 +121,9 @@ static const row opaque[] = {
     {"/inspect.py", "currentframe"},
     {"/json/__init__.py", NULL},
     {"/statistics.py", NULL},
+    {"/uuid.py", NULL},
+    {"/ingot/functional.py", "is_storage"},
+    {"/ingot/functional.py", "typename"},
 };
 static const row known[] = {{"/random.py", "Random.randint"},
                             {"/random.py", "Random.randrange"},
@@ -232,6 +246,7 @@ static const char *module_of(const PyCFunctionObject *f) {
   PyObject *module = f->m_module;
   if (module && PyUnicode_Check(module)) return PyUnicode_AsUTF8(module);
   if (!f->m_self || PyModule_Check(f->m_self)) return "builtins";
+  if (py_is_tensor(f->m_self)) return "ingot";
   const PyTypeObject *type =
       PyType_Check(f->m_self) ? (const PyTypeObject *)f->m_self : Py_TYPE(f->m_self);
   while (type->tp_base && (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !strchr(type->tp_name, '.')) {

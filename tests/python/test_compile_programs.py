@@ -374,7 +374,8 @@ def use_deep(s, name, rest, r):
         b.reshape(-1)[::2].add_(1)
         b[..., :1].mul_(s.k)
     elif name == "scatter_":
-        b.scatter_(0, torch.zeros(b.shape, dtype=torch.int64), b.detach().clone())
+        if b.is_contiguous():  # a functional scatter has the strides of a new tensor
+            b.scatter_(0, torch.zeros(b.shape, dtype=torch.int64), b.detach().clone())
     elif name == "index_put_":
         b.index_put_((torch.tensor([0, 0]),), b[0].detach(), accumulate=True)
     elif name == "as_strided":
@@ -711,12 +712,12 @@ def test_programs(program, sequence):
           suppress_health_check=list(HealthCheck))  # fmt: skip
 @given(programs, calls)
 def test_programs_under_aot_autograd(program, sequence):
-    """With three differences, as in PyTorch: what a result does not depend on may have a gradient of zeros (which makes
+    """With four differences, as in PyTorch: what a result does not depend on may have a gradient of zeros (which makes
     0.0 of -0.0); results of a graph have one history: who writes one of them that a gradient needs has no gradient of
-    the others; and what is written has no gaps in a functional graph, and gradients of views of inputs are added after
+    the others, and who writes what an operator of a graph keeps, but not the graph, has one; and what is written has no gaps in a functional graph, and gradients of views of inputs are added after
     those of the graph, so that a sum may be rounded differently."""
     torch._dynamo.reset()
     for found, expected in zip(trial(program, sequence, "aot_eager", True), trial(program, sequence, None, True)):
-        if found[-2][0] == "overwritten":
+        if "overwritten" in (found[-2][0], expected[-2][0]):
             return
         assert is_close(found, expected), [pair for pair in zip(found, expected) if not is_close(*pair)]
