@@ -318,8 +318,8 @@ static bool wants_history(ig_ctx *c, PyObject *inputs) {
 }
 
 // _make_function(name, callback, inputs, outputs, saved, dirty, non_differentiable, materialize,
-// again=None): (outputs, grad_fn or None). callback(grad_fn, grads) returns one gradient or None per
-// input; again() the outputs once more, with their own histories, None for those without.
+// again=None): (outputs, grad_fn or None). callback(grad_fn, grads) returns one gradient or None
+// per input; again() the outputs once more, with their own histories, None for those without.
 static PyObject *make_function(PyObject *module, PyObject *args) {
   (void)module;
   const char *name = NULL;
@@ -341,8 +341,8 @@ static PyObject *make_function(PyObject *module, PyObject *args) {
   for (size_t i = 0; ok && i < PY_COUNT(lists); i++) {
     ok = tensors_of(c, lists[i], words[i], &at[i], &n[i]);
   }
-  PyObject *user = ok ? Py_BuildValue("(OnnO)", callback, (Py_ssize_t)n[1], (Py_ssize_t)n[0], again)
-                      : NULL;
+  PyObject *user =
+      ok ? Py_BuildValue("(OnnO)", callback, (Py_ssize_t)n[1], (Py_ssize_t)n[0], again) : NULL;
   PyObject *out = NULL;
   if (user) {
     ig_custom k = {.name = name,

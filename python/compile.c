@@ -21,7 +21,8 @@ typedef struct entry {
 // ingot._C.CompileCache: a Python class derives from it and says what to do when nothing fits:
 // miss(recording, fn, args, kwargs) -> bool, whether there is an entry now; broken(why, op, branch,
 // calls, whole, custom) is called before every flush but the last and returns whether the elements
-// are asserted to be true; raised(error, asserts) where the function raised and one graph is wanted.
+// are asserted to be true; raised(error, asserts) where the function raised and one graph is
+// wanted.
 typedef struct py_cache {
   PyObject_HEAD entry *at;
   size_t n;
@@ -443,10 +444,10 @@ static bool compute(ig_ctx *c, ig_defer *d, run *r, ig_defer_why why) {
 
 static bool tell_break(const ig_defer *d, run *r, ig_defer_why why, const ig_op *op) {
   const char *reason = d->need.reason ? d->need.reason : op ? op->target : NULL;
-  PyObject *answer = PyObject_CallMethod(
-      (PyObject *)r->cache, "broken", "izOnOOz", (int)why, reason,
-      d->need.decides ? Py_True : Py_False, (Py_ssize_t)d->calls.n, d->whole ? Py_True : Py_False,
-      op && op->user ? Py_True : Py_False, d->wrong);
+  PyObject *answer = PyObject_CallMethod((PyObject *)r->cache, "broken", "izOnOOz", (int)why,
+                                         reason, d->need.decides ? Py_True : Py_False,
+                                         (Py_ssize_t)d->calls.n, d->whole ? Py_True : Py_False,
+                                         op && op->user ? Py_True : Py_False, d->wrong);
   if (!answer && d->whole) py_note_refusal(&r->refusal);
   if (answer == Py_True) r->asserts = true;
   Py_XDECREF(answer);

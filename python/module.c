@@ -4,9 +4,9 @@
 #include <string.h>
 #include <threads.h>
 
-#include "capture/defer.h"
 #include "base/cpu.h"
 #include "base/threads.h"
+#include "capture/defer.h"
 #include "fx.h"
 #include "object.h"
 #include "op/shape.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Python's operators on tensors, and tensors as numbers. Each operator is exactly the call that
 // PyTorch makes for it: 1 - x is rsub, 2 / x is reciprocal and mul, x & y is __and__.
-#include "capture/defer.h"
 #include "tensor/number.h"
+#include "capture/defer.h"
 #include "ir/graph.h"
 #include "py.h"
 #include "trace_script.h"

@@ -471,8 +471,8 @@ bool py_settled_for_hook(PyObject *o);          // py_settled, and o has a histo
 // A function with several results that is the history of t is divided into those of its operators
 // (autograd.c).
 bool py_divide_history(ig_ctx *c, ig_tensor *t);
-bool py_settle_all(ig_ctx *c);                  // Everything that this thread has recorded.
-bool py_settle_random(ig_ctx *c);               // The same if some of it draws random numbers.
+bool py_settle_all(ig_ctx *c);     // Everything that this thread has recorded.
+bool py_settle_random(ig_ctx *c);  // The same if some of it draws random numbers.
 int py_add_graph(PyObject *m);
 int py_add_passes(PyObject *m);  // after py_add_graph: methods of Program
 int py_add_onnx(PyObject *m);    // the same

@@ -157,7 +157,7 @@ typedef struct watch {
   const py_watch *by;
   const char *package;  // where the library's own files are
   const char *library;  // and Python's
-  bool caught;  // an exception was raised in the user's code
+  bool caught;          // an exception was raised in the user's code
   bool telling;
   bool managed;  // a context manager made of a generator was entered
   int imports;   // that are going on
@@ -339,12 +339,11 @@ static bool is_ordinary(PyObject *type) {
 }
 
 // Tells the cache of a frame: method(frame) or method(frame, what). -1: it refuses.
-static int tell_frame(watch *w, const char *method, PyFrameObject *frame,
-                      PyObject *what) {
+static int tell_frame(watch *w, const char *method, PyFrameObject *frame, PyObject *what) {
   if (w->telling) return 0;
   w->telling = true;
-  return heard(w, PyObject_CallMethod(w->by->cache, method, what ? "OO" : "O", (PyObject *)frame,
-                                      what));
+  return heard(
+      w, PyObject_CallMethod(w->by->cache, method, what ? "OO" : "O", (PyObject *)frame, what));
 }
 
 // Does an operation of Python itself fail here, on numbers, texts or containers?

@@ -98,7 +98,7 @@ typedef struct ig_defer_modes {
 typedef struct ig_defer_value {
   ig_tensor *tensor;  // retained
   bool input;
-  bool untracked;  // a view that was taken without gradients of something that requires them
+  bool untracked;    // a view that was taken without gradients of something that requires them
   bool one_of_many;  // a view that one call returned among others
 } ig_defer_value;
 

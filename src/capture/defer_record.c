@@ -297,8 +297,8 @@ static bool are_writable(ig_ctx *c, const ig_defer *d, const ig_op *op, const ig
   return true;
 }
 
-// Does a view show more of a memory than its operand does? Whether that is there is not known before
-// the memory is.
+// Does a view show more of a memory than its operand does? Whether that is there is not known
+// before the memory is.
 static bool reaches_out(const ig_value *args, const ig_value *outs, size_t nouts) {
   const ig_tensor *of = args[0].kind == IG_KIND_TENSOR ? args[0].tensor : NULL;
   const ig_tensor *t = nouts && outs[0].kind == IG_KIND_TENSOR ? outs[0].tensor : NULL;

@@ -215,7 +215,8 @@ static void pass_on(ig_ctx *c, ig_grad_fn *f, ig_tensor *const *outs) {
   }
   f->nslots = f->nresults;
   f->divided = true;
-  for (size_t i = 0; i < f->nslots; i++) f->edges[i] = outs[i] ? ig_edge_of(c, outs[i]) : (ig_edge){0};
+  for (size_t i = 0; i < f->nslots; i++)
+    f->edges[i] = outs[i] ? ig_edge_of(c, outs[i]) : (ig_edge){0};
 }
 
 void ig_grad_fn_divide(ig_ctx *c, ig_grad_fn *f, ig_grad_again_fn *again, void *user) {

@@ -41,7 +41,7 @@ typedef struct ig_mode_autocast {
   X(DRAFT, struct ig_draft *, draft) /* not NULL: examples decide data-dependent questions */   \
   X(WATCH, const struct ig_watch *, watch) /* called with every value that a graph computes */  \
   X(GROUP, struct ig_tape_entry *, group)  /* of the operator whose parts are recorded */       \
-  X(CLOCK, uint64_t, clock)                      /* of tape entries and hooks */                 \
+  X(CLOCK, uint64_t, clock)                /* of tape entries and hooks */                      \
   X(GENERATOR, struct ig_generator *, generator) /* default one, created on first use */        \
   X(NEED, const struct ig_defer_need *, need)    /* what waiting tensors are needed for */      \
   X(DEVICE, ig_device, device)                   /* device of the host's factories */           \

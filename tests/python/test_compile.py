@@ -608,7 +608,9 @@ def other_dtype(x):
     return y
 
 
-@pytest.mark.parametrize("f", [lambda x: x.sort()[0], lambda x: nn.ReLU()(x), lambda x: nn.MSELoss()(x, x + 1), other_dtype])
+@pytest.mark.parametrize(
+    "f", [lambda x: x.sort()[0], lambda x: nn.ReLU()(x), lambda x: nn.MSELoss()(x, x + 1), other_dtype]
+)
 def test_one_graph_has_such_calls(f):
     x = torch.arange(2.0)
     found = torch.compile(f, backend="eager", fullgraph=True)(x)

@@ -677,8 +677,8 @@ def trial(program, sequence, compiled, zeros_are_none=False):
         found = gradients(s, out, x, y, zeros_are_none)
         retained = account(kept.grad) if kept is not None and (kept.is_leaf or kept.retains_grad) else None
         seen.append([error, text.getvalue(), account(out), account([x.detach(), y.detach(), s.total, kept, s.memory]),
-                     shared, retained, s.k, s.cell, repr(s.log), GLOBALS["scale"], account(list(s.table.items())), account(s.plain),
-                     found, torch.get_rng_state().tolist()])  # fmt: skip
+                     shared, retained, s.k, s.cell, repr(s.log), GLOBALS["scale"], account(list(s.table.items())),
+                     account(s.plain), found, torch.get_rng_state().tolist()])  # fmt: skip
     return seen
 
 
@@ -712,10 +712,11 @@ def test_programs(program, sequence):
           suppress_health_check=list(HealthCheck))  # fmt: skip
 @given(programs, calls)
 def test_programs_under_aot_autograd(program, sequence):
-    """With four differences, as in PyTorch: what a result does not depend on may have a gradient of zeros (which makes
+    """With five differences, as in PyTorch: what a result does not depend on may have a gradient of zeros (which makes
     0.0 of -0.0); results of a graph have one history: who writes one of them that a gradient needs has no gradient of
-    the others, and who writes what an operator of a graph keeps, but not the graph, has one; and what is written has no gaps in a functional graph, and gradients of views of inputs are added after
-    those of the graph, so that a sum may be rounded differently."""
+    the others; who writes what an operator keeps, but not the graph, has one; what is written has no gaps in a
+    functional graph, and gradients of views of inputs are added after those of the graph, so that a sum may be rounded
+    differently."""
     torch._dynamo.reset()
     for found, expected in zip(trial(program, sequence, "aot_eager", True), trial(program, sequence, None, True)):
         if "overwritten" in (found[-2][0], expected[-2][0]):
