@@ -377,7 +377,7 @@ def use_deep(s, name, rest, r):
         if b.is_contiguous():  # a functional scatter has the strides of a new tensor
             b.scatter_(0, torch.zeros(b.shape, dtype=torch.int64), b.detach().clone())
     elif name == "index_put_":
-        b.index_put_((torch.tensor([0, 0]),), b[0].detach(), accumulate=True)
+        b.index_put_((torch.tensor([0, 0]),), b[0].detach().clone(), accumulate=True)
     elif name == "as_strided":
         r[to] = b.as_strided((2,), (1,), b.storage_offset())
     elif name == "remember":
