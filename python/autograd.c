@@ -167,6 +167,9 @@ static bool tensors_of(ig_ctx *c, PyObject *o, const char *what, ig_tensor ***ou
 
 static PyObject *backward_run(ig_ctx *c, ig_backward_args *a) {
   if (!py_settle_all(c)) return NULL;
+  for (size_t i = 0; i < a->ninputs; i++) {
+    if (a->inputs[i] && !py_divide_history(c, a->inputs[i])) return NULL;
+  }
   size_t n = a->accumulate ? 0 : a->ninputs;
   ig_tensor **grads = ig_scope_array(c, n + 1, sizeof *grads);
   // torch.compile does not record what a backward computes.
@@ -290,6 +293,21 @@ static void call_custom(ig_ctx *c, ig_grad_fn *f, ig_tensor *const *grads, ig_te
   Py_XDECREF(node);
 }
 
+// Computes the results of a function once more, see ig_grad_fn_divide.
+static void call_again(ig_ctx *c, ig_tensor **outs, void *user) {
+  size_t n = PyLong_AsSize_t(PyTuple_GET_ITEM((PyObject *)user, 1));
+  PyObject *answer = PyObject_CallNoArgs(PyTuple_GET_ITEM((PyObject *)user, 3));
+  char where[] = "the function that computes results once more";
+  if (!answer || !py_take_grads(c, answer, outs, n, where)) py_host_failed(c);
+  Py_XDECREF(answer);
+}
+
+bool py_divide_history(ig_ctx *c, ig_tensor *t) {
+  ig_grad_fn *f = ig_tensor_grad_fn(c, t, NULL);
+  if (f && ig_grad_fn_is_divisible(f)) ig_grad_fn_divide(c, f, call_again, ig_grad_fn_user(f));
+  return py_ok(c);
+}
+
 static bool wants_history(ig_ctx *c, PyObject *inputs) {
   bool any = false;
   for (Py_ssize_t i = 0; PyList_Check(inputs) && i < PyList_GET_SIZE(inputs); i++) {
@@ -299,16 +317,18 @@ static bool wants_history(ig_ctx *c, PyObject *inputs) {
   return any && ig_grad_is_enabled(c);
 }
 
-// _make_function(name, callback, inputs, outputs, saved, dirty, non_differentiable, materialize):
-// (outputs, grad_fn or None). callback(grad_fn, grads) returns one gradient or None per input.
+// _make_function(name, callback, inputs, outputs, saved, dirty, non_differentiable, materialize,
+// again=None): (outputs, grad_fn or None). callback(grad_fn, grads) returns one gradient or None
+// per input; again() the outputs once more, with their own histories, None for those without.
 static PyObject *make_function(PyObject *module, PyObject *args) {
   (void)module;
   const char *name = NULL;
   PyObject *callback = NULL;
   PyObject *lists[5];
   int materialize = 1;
-  if (!PyArg_ParseTuple(args, "sOOOOOO|p:_make_function", &name, &callback, &lists[0], &lists[1],
-                        &lists[2], &lists[3], &lists[4], &materialize)) {
+  PyObject *again = Py_None;
+  if (!PyArg_ParseTuple(args, "sOOOOOO|pO:_make_function", &name, &callback, &lists[0], &lists[1],
+                        &lists[2], &lists[3], &lists[4], &materialize, &again)) {
     return NULL;
   }
   static const char *const words[] = {"inputs", "outputs", "saved", "dirty", "non_differentiable"};
@@ -321,7 +341,8 @@ static PyObject *make_function(PyObject *module, PyObject *args) {
   for (size_t i = 0; ok && i < PY_COUNT(lists); i++) {
     ok = tensors_of(c, lists[i], words[i], &at[i], &n[i]);
   }
-  PyObject *user = ok ? Py_BuildValue("(Onn)", callback, (Py_ssize_t)n[1], (Py_ssize_t)n[0]) : NULL;
+  PyObject *user =
+      ok ? Py_BuildValue("(OnnO)", callback, (Py_ssize_t)n[1], (Py_ssize_t)n[0], again) : NULL;
   PyObject *out = NULL;
   if (user) {
     ig_custom k = {.name = name,
@@ -338,7 +359,8 @@ static PyObject *make_function(PyObject *module, PyObject *args) {
                    .ndirty = n[3],
                    .nondiff = at[4],
                    .nnondiff = n[4],
-                   .materialize = materialize == 1};
+                   .materialize = materialize == 1,
+                   .divisible = again != Py_None};
     ig_grad_fn *f = ig_grad_custom(c, &k);
     if (py_ok(c)) {
       PyObject *outputs = py_grads_tuple(c, at[1], n[1]);

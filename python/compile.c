@@ -11,11 +11,6 @@
 #include "py.h"
 #include "sym/env.h"
 
-_Thread_local bool py_branching;
-_Thread_local bool py_break_allowed;
-static _Thread_local bool py_hooking;              // somebody will look at the gradient of a result
-static _Thread_local const char *py_break_reason;  // of the flush that is going on; NULL: none
-
 // ---- entries of one function
 
 typedef struct entry {
@@ -25,7 +20,9 @@ typedef struct entry {
 
 // ingot._C.CompileCache: a Python class derives from it and says what to do when nothing fits:
 // miss(recording, fn, args, kwargs) -> bool, whether there is an entry now; broken(why, op, branch,
-// calls, whole, custom) is called before every flush but the last.
+// calls, whole, custom) is called before every flush but the last and returns whether the elements
+// are asserted to be true; raised(error, asserts) where the function raised and one graph is
+// wanted.
 typedef struct py_cache {
   PyObject_HEAD entry *at;
   size_t n;
@@ -38,8 +35,21 @@ typedef struct run {
   PyObject *args;
   PyObject *kwargs;
   size_t flushes;
-  bool raised;  // the function raised: what it did before is computed, not compiled
+  bool raised;        // the function raised: what it did before is computed, not compiled
+  bool asserts;       // something about elements
+  PyObject *refusal;  // the first exception by which the cache refused a part of it; NULL: none
 } run;
+
+void py_note_refusal(PyObject **refusal) {
+  if (*refusal || !PyErr_Occurred()) return;
+  PyObject *type = NULL;
+  PyObject *value = NULL;
+  PyObject *trace = NULL;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  *refusal = Py_XNewRef(value);
+  PyErr_Restore(type, value, trace);
+}
 
 static void cache_forget(py_cache *self) {
   size_t n = self->n;
@@ -428,26 +438,27 @@ static bool compute(ig_ctx *c, ig_defer *d, run *r, ig_defer_why why) {
   }
   // One function is the history of all results of such a graph: the gradient of one of them would
   // leave out what goes through the others.
-  bool own = py_hooking || d->histories;
-  if (own && PyObject_HasAttrString(found->run, "_one_history")) return repeat(c, d);
+  if (d->need.history && PyObject_HasAttrString(found->run, "_one_history")) return repeat(c, d);
   return run_entry(c, d, found, values);
+}
+
+static bool tell_break(const ig_defer *d, run *r, ig_defer_why why, const ig_op *op) {
+  const char *reason = d->need.reason ? d->need.reason : op ? op->target : NULL;
+  PyObject *answer = PyObject_CallMethod((PyObject *)r->cache, "broken", "izOnOOz", (int)why,
+                                         reason, d->need.decides ? Py_True : Py_False,
+                                         (Py_ssize_t)d->calls.n, d->whole ? Py_True : Py_False,
+                                         op && op->user ? Py_True : Py_False, d->wrong);
+  if (!answer && d->whole) py_note_refusal(&r->refusal);
+  if (answer == Py_True) r->asserts = true;
+  Py_XDECREF(answer);
+  return answer != NULL;
 }
 
 static bool flush(ig_ctx *c, ig_defer *d, ig_defer_why why, const ig_op *op, void *user) {
   run *r = user;
   bool ok = true;
   bool exposed = why == IG_DEFER_VALUE && op;  // its memory belongs to an array, too
-  if (why != IG_DEFER_END && !py_break_allowed && !exposed) {
-    PyObject *none = PyObject_CallMethod((PyObject *)r->cache, "broken", "izOnOOz", (int)why,
-                                         py_break_reason ? py_break_reason
-                                         : op            ? op->target
-                                                         : NULL,
-                                         py_branching ? Py_True : Py_False, (Py_ssize_t)d->calls.n,
-                                         d->whole ? Py_True : Py_False,
-                                         op && op->user ? Py_True : Py_False, d->wrong);
-    ok = none != NULL;
-    Py_XDECREF(none);
-  }
+  if (why != IG_DEFER_END && !d->need.allowed && !exposed) ok = tell_break(d, r, why, op);
   if (ok && d->calls.n) ok = compute(c, d, r, why);
   if (!ok && c->status == IG_OK) {
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "a recording could not be computed");
@@ -494,14 +505,15 @@ static PyObject *finish(ig_ctx *c, ig_defer *d, run *r, PyObject *out) {
 }
 
 // One graph was wanted and the function raised: the cache says what that means.
-static void convert_error(PyObject *cache) {
+static void convert_error(const run *r) {
   PyObject *type = NULL;
   PyObject *value = NULL;
   PyObject *trace = NULL;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
   if (trace) (void)PyException_SetTraceback(value, trace);
-  PyObject *none = PyObject_CallMethod(cache, "raised", "O", value);
+  PyObject *none = PyObject_CallMethod((PyObject *)r->cache, "raised", "OO", value,
+                                       r->asserts ? Py_True : Py_False);
   if (!none) {
     Py_XDECREF(type);
     Py_XDECREF(value);
@@ -537,14 +549,20 @@ static PyObject *cache_call(PyObject *o, PyObject *args) {
   Py_INCREF(o);
   ig_defer_enter(d);
   bool alone = false;
+  py_watch watch = {.cache = o, .whole = d->whole, .refusal = &r.refusal};
   PyObject *out = r.cache->n ? PyObject_Call(fn, positional, named)
-                             : py_watch_call(o, d->whole, &alone, fn, positional, named);
+                             : py_watch_call(&watch, &alone, fn, positional, named);
   ig_defer_leave(d);
-  if (!out && d->whole) convert_error(o);
+  if (!out && d->whole) convert_error(&r);
   bool idle = out && !d->seen;
   if (alone && !d->whole && PyObject_SetAttrString(o, "skipped", Py_True) != 0) Py_CLEAR(out);
   out = finish(c, d, &r, out);
   if (idle && out && PyObject_SetAttrString(o, "skipped", Py_True) != 0) Py_CLEAR(out);
+  if (out && r.refusal) {  // the program caught it
+    Py_CLEAR(out);
+    PyErr_SetObject((PyObject *)Py_TYPE(r.refusal), r.refusal);
+  }
+  Py_XDECREF(r.refusal);
   Py_DECREF(o);
   return out;
 }
@@ -609,10 +627,11 @@ bool py_settled(PyObject *o) {
 }
 
 bool py_settled_for_hook(PyObject *o) {
-  py_hooking = true;
+  ig_ctx *c = py_ctx();
+  ig_mode_scope mode = ig_defer_push_need(c, &(ig_defer_need){.history = true});
   bool ok = py_settled(o);
-  py_hooking = false;
-  return ok;
+  ig_mode_pop(c, &mode);
+  return ok && (!py_is_tensor(o) || py_divide_history(c, py_tensor_of(o)));
 }
 
 bool py_settle_all(ig_ctx *c) {
@@ -646,10 +665,12 @@ static PyObject *storage_key(PyObject *module, PyObject *o) {
 // compile_break(reason): the graph ends here.
 static PyObject *compile_break(PyObject *module, PyObject *reason) {
   (void)module;
-  py_break_reason = PyUnicode_AsUTF8(reason);
-  if (!py_break_reason) return NULL;
-  bool ok = py_settle_all(py_ctx());
-  py_break_reason = NULL;
+  ig_defer_need need = {.reason = PyUnicode_AsUTF8(reason)};
+  if (!need.reason) return NULL;
+  ig_ctx *c = py_ctx();
+  ig_mode_scope mode = ig_defer_push_need(c, &need);
+  bool ok = py_settle_all(c);
+  ig_mode_pop(c, &mode);
   return ok ? Py_NewRef(Py_None) : NULL;
 }
 static PyObject *compile_is_recording(PyObject *module, PyObject *unused) {
@@ -689,11 +710,11 @@ static PyObject *compile_aside(PyObject *module, PyObject *args) {
   }
   ig_ctx *c = py_ctx();
   if (!ig_defer_of(c)) return PyObject_Call(fn, positional, named);
-  py_break_allowed = allowed != 0;
+  ig_mode_scope mode = ig_defer_push_need(c, &(ig_defer_need){.allowed = allowed != 0});
   bool ok = py_settle_all(c);
-  py_break_allowed = false;
+  ig_mode_pop(c, &mode);
   if (!ok) return NULL;
-  ig_mode_scope mode = ig_mode_push(c, &(ig_mode_change){IG_MODE_REWRITE, {.rewrite = NULL}});
+  mode = ig_mode_push(c, &(ig_mode_change){IG_MODE_REWRITE, {.rewrite = NULL}});
   PyObject *out = PyObject_Call(fn, positional, named);
   ig_mode_pop(c, &mode);
   return out;

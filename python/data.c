@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/budget.h"
+#include "capture/defer.h"
 #include "ingot/aten.h"
 #include "ir/graph.h"
 #include "op/shape.h"
@@ -549,9 +550,10 @@ static PyObject *tensor(PyObject *module, PyObject *args, PyObject *kwargs) {
   }
   ig_ctx *c = py_ctx();
   bool inside = py_region(c, "builtin_function_or_method", "tensor", NULL);
-  py_break_allowed = !py_is_tensor(o.data);  // one graph may have a list of elements
+  ig_defer_need need = {.allowed = !py_is_tensor(o.data)};  // one graph may have lists of elements
+  ig_mode_scope mode = ig_defer_push_need(c, &need);
   PyObject *out = construct(&o, NULL, true, true);
-  py_break_allowed = false;
+  ig_mode_pop(c, &mode);
   if (inside) py_region_leave(c);
   return out;
 }

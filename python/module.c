@@ -6,6 +6,7 @@
 
 #include "base/cpu.h"
 #include "base/threads.h"
+#include "capture/defer.h"
 #include "fx.h"
 #include "object.h"
 #include "op/shape.h"
@@ -184,8 +185,13 @@ static void locate(ig_ctx *c, void *trace) {
 // ---- functions ----
 
 static PyObject *set_default_dtype(PyObject *module, PyObject *o) {
-  if (!py_settle_all(py_ctx())) return NULL;
   (void)module;
+  ig_ctx *c = py_ctx();
+  ig_defer_need need = {.allowed = true};  // one graph may have calls under different ones
+  ig_mode_scope mode = ig_defer_push_need(c, &need);
+  bool settled = py_settle_all(c);
+  ig_mode_pop(c, &mode);
+  if (!settled) return NULL;
   ig_dtype d = IG_F32;
   bool ok = py_to_dtype(o, &d) && (d == IG_F16 || d == IG_BF16 || d == IG_F32 || d == IG_F64);
   if (!ok) {

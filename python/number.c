@@ -2,6 +2,7 @@
 // Python's operators on tensors, and tensors as numbers. Each operator is exactly the call that
 // PyTorch makes for it: 1 - x is rsub, 2 / x is reciprocal and mul, x & y is __and__.
 #include "tensor/number.h"
+#include "capture/defer.h"
 #include "ir/graph.h"
 #include "py.h"
 #include "trace_script.h"
@@ -190,9 +191,10 @@ static int nb_bool(PyObject *o) {
   }
   int asserted = is_asserted(o);
   if (asserted != 0) return asserted;
-  py_branching = true;
-  PyObject *item = py_tensor_item(py_ctx(), py_tensor_of(o));
-  py_branching = false;
+  ig_ctx *c = py_ctx();
+  ig_mode_scope mode = ig_defer_push_need(c, &(ig_defer_need){.decides = true});
+  PyObject *item = py_tensor_item(c, py_tensor_of(o));
+  ig_mode_pop(c, &mode);
   int yes = item ? PyObject_IsTrue(item) : -1;
   if (item && yes < 0) mark_branch();
   Py_XDECREF(item);

@@ -3,6 +3,7 @@
 // through __array_struct__, a documented C struct in a capsule.
 #include <string.h>
 
+#include "capture/defer.h"
 #include "ingot/grad.h"
 #include "op/refuse.h"
 #include "py.h"
@@ -365,11 +366,13 @@ static bool may_be_array(const ig_tensor *t) {
 }
 
 PyObject *py_tensor_numpy(PyObject *self) {
-  py_break_allowed = true;  // one graph may have arrays
-  bool ready = py_expose(py_ctx(), py_tensor_of(self));
-  py_break_allowed = false;
+  ig_ctx *c = py_ctx();
+  ig_defer_need need = {.allowed = true};  // one graph may have arrays
+  ig_mode_scope mode = ig_defer_push_need(c, &need);
+  bool ready = py_expose(c, py_tensor_of(self));
+  ig_mode_pop(c, &mode);
   if (!ready) return NULL;
-  if (!py_trace_warn(py_ctx(),
+  if (!py_trace_warn(c,
                      "Converting a tensor to a NumPy array might cause the trace to be incorrect. "
                      "We can't record the data flow of Python values, so this value will be "
                      "treated as a constant in the future. This means that the trace might not "

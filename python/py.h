@@ -442,9 +442,17 @@ bool py_plain_value(PyObject *o, ig_value *v);
 bool py_values_of(ig_ctx *c, PyObject *tuple, ig_value **out, size_t *n);
 extern PyMethodDef py_capture_functions[];
 extern PyMethodDef py_compile_functions[];  // compile.c
-// Calls fn and tells `cache` of calls that a graph cannot have; alone: the function is one that is
-// not compiled (watch.c).
-PyObject *py_watch_call(PyObject *cache, bool whole, bool *alone, PyObject *fn, PyObject *args,
+// The cache of a compiled function has raised: *refusal is the exception, unless it is an earlier
+// one.
+void py_note_refusal(PyObject **refusal);
+// Who watches the first call of a compiled function.
+typedef struct py_watch {
+  PyObject *cache;  // told of calls that a graph cannot have
+  bool whole;       // one graph is wanted: it may refuse them
+  PyObject **refusal;
+} py_watch;
+// Calls fn; alone: the function is one that is not compiled (watch.c).
+PyObject *py_watch_call(const py_watch *by, bool *alone, PyObject *fn, PyObject *args,
                         PyObject *kwargs);
 extern PyMethodDef py_batch_functions[];  // batch.c
 int py_add_compile(PyObject *m);
@@ -460,11 +468,12 @@ bool py_settled(PyObject *o);
 bool py_ready(ig_ctx *c, const ig_tensor *t);   // the same for a tensor
 bool py_read(ig_ctx *c, const ig_tensor *t);    // the same, because its elements are read
 bool py_expose(ig_ctx *c, const ig_tensor *t);  // the same, and its memory is given away
-extern _Thread_local bool py_branching;         // the elements decide a branch
 bool py_settled_for_hook(PyObject *o);          // py_settled, and o has a history of its own
-extern _Thread_local bool py_break_allowed;     // a graph may end here also if one is wanted
-bool py_settle_all(ig_ctx *c);                  // Everything that this thread has recorded.
-bool py_settle_random(ig_ctx *c);               // The same if some of it draws random numbers.
+// A function with several results that is the history of t is divided into those of its operators
+// (autograd.c).
+bool py_divide_history(ig_ctx *c, ig_tensor *t);
+bool py_settle_all(ig_ctx *c);     // Everything that this thread has recorded.
+bool py_settle_random(ig_ctx *c);  // The same if some of it draws random numbers.
 int py_add_graph(PyObject *m);
 int py_add_passes(PyObject *m);  // after py_add_graph: methods of Program
 int py_add_onnx(PyObject *m);    // the same

@@ -58,8 +58,16 @@ static const row impure[] = {{"builtins", "hash"},
                              {"builtins", "throw"},
                              {"builtins", "close"},
                              {"_functools", "cmp_to_key"},
+                             {"collections", "count"},
+                             {"collections", "index"},
+                             {"collections", "move_to_end"},
+                             {"collections", "popitem"},
+                             {"collections", "rotate"},
                              {"ingot", "can_cast"},
+                             {"ingot", "is_inference"},
+                             {"ingot", "is_inference_mode_enabled"},
                              {"ingot", "is_pinned"},
+                             {"ingot", "is_shared"},
                              {"ingot", "storage_offset"},
                              {"ingot", "result_type"},
                              {"ingot", "get_num_threads"},
@@ -82,6 +90,9 @@ static const row opaque[] = {
     {"/tokenize.py", NULL},
     {"/collections/__init__.py", "Counter.__init__"},
     {"/collections/__init__.py", "ChainMap.__init__"},
+    {"/collections/__init__.py", "namedtuple.<locals>._asdict"},
+    {"/collections/__init__.py", "namedtuple.<locals>._make"},
+    {"/collections/__init__.py", "namedtuple.<locals>._replace"},
     {"/contextlib.py", "contextmanager.<locals>.helper"},
     {"/contextlib.py", "_BaseExitStack.__init__"},
     {"/dataclasses.py", "replace"},
@@ -110,6 +121,9 @@ static const row opaque[] = {
     {"/inspect.py", "currentframe"},
     {"/json/__init__.py", NULL},
     {"/statistics.py", NULL},
+    {"/uuid.py", NULL},
+    {"/ingot/functional.py", "is_storage"},
+    {"/ingot/functional.py", "typename"},
 };
 static const row known[] = {{"/random.py", "Random.randint"},
                             {"/random.py", "Random.randrange"},
@@ -139,16 +153,15 @@ static const row unseen[] = {
 
 #define COUNT(rows) (sizeof(rows) / sizeof *(rows))
 
-struct py_watch {
-  PyObject *cache;
+typedef struct watch {
+  const py_watch *by;
   const char *package;  // where the library's own files are
   const char *library;  // and Python's
-  bool whole;
-  bool caught;  // an exception was raised in the user's code
+  bool caught;          // an exception was raised in the user's code
   bool telling;
   bool managed;  // a context manager made of a generator was entered
   int imports;   // that are going on
-};
+} watch;
 
 static const char *file_of(PyCodeObject *code) {
   const char *name = PyUnicode_AsUTF8(code->co_filename);
@@ -175,7 +188,7 @@ static bool is_listed(const row *rows, size_t n, const char *module, const char 
 }
 
 // The user's own code.
-static bool is_own(const struct py_watch *w, PyFrameObject *frame) {
+static bool is_own(const watch *w, PyFrameObject *frame) {
   PyCodeObject *code = PyFrame_GetCode(frame);
   const char *file = file_of(code);
   bool site = strstr(file, "-packages/") != NULL;
@@ -184,7 +197,7 @@ static bool is_own(const struct py_watch *w, PyFrameObject *frame) {
   return own;
 }
 
-static bool is_pythons(const struct py_watch *w, PyFrameObject *frame) {
+static bool is_pythons(const watch *w, PyFrameObject *frame) {
   PyCodeObject *code = PyFrame_GetCode(frame);
   const char *file = file_of(code);
   bool frozen = starts(file, "<frozen ") && !starts(file, "<frozen importlib");
@@ -196,9 +209,9 @@ static bool is_pythons(const struct py_watch *w, PyFrameObject *frame) {
 
 // The user's code, and where one graph is wanted what it calls of Python's modules: those are
 // looked into.
-static bool is_users(const struct py_watch *w, PyFrameObject *frame) {
+static bool is_users(const watch *w, PyFrameObject *frame) {
   PyFrameObject *at = (PyFrameObject *)Py_NewRef((PyObject *)frame);
-  while (w->whole && at && !is_own(w, at) && is_pythons(w, at)) {
+  while (w->by->whole && at && !is_own(w, at) && is_pythons(w, at)) {
     PyFrameObject *caller = PyFrame_GetBack(at);
     Py_DECREF((PyObject *)at);
     at = caller;
@@ -208,15 +221,23 @@ static bool is_users(const struct py_watch *w, PyFrameObject *frame) {
   return users;
 }
 
+// What the cache answered: an object, or NULL after it raised. 0, or -1: it refuses.
+static int heard(watch *w, PyObject *answer) {
+  w->telling = false;
+  if (answer) {
+    Py_DECREF(answer);
+    return 0;
+  }
+  if (w->by->whole) py_note_refusal(w->by->refusal);
+  return -1;
+}
+
 // Tells the cache of a call that a graph cannot have. -1: it refuses.
-static int tell(struct py_watch *w, const char *module, const char *name) {
+static int tell(watch *w, const char *module, const char *name) {
   if (w->telling) return 0;
   w->telling = true;
-  PyObject *none =
-      PyObject_CallMethod(w->cache, "outside", "ssO", module, name, w->whole ? Py_True : Py_False);
-  Py_XDECREF(none);
-  w->telling = false;
-  return none ? 0 : -1;
+  return heard(w, PyObject_CallMethod(w->by->cache, "outside", "ssO", module, name,
+                                      w->by->whole ? Py_True : Py_False));
 }
 
 // The module of a function in C: its own, or that of the class in C that it is a method of. A
@@ -225,6 +246,7 @@ static const char *module_of(const PyCFunctionObject *f) {
   PyObject *module = f->m_module;
   if (module && PyUnicode_Check(module)) return PyUnicode_AsUTF8(module);
   if (!f->m_self || PyModule_Check(f->m_self)) return "builtins";
+  if (py_is_tensor(f->m_self)) return "ingot";
   const PyTypeObject *type =
       PyType_Check(f->m_self) ? (const PyTypeObject *)f->m_self : Py_TYPE(f->m_self);
   while (type->tp_base && (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !strchr(type->tp_name, '.')) {
@@ -245,7 +267,7 @@ static bool is_pure(const char *full, const char *module, const char *name) {
   return false;
 }
 
-static int watch_c_call(struct py_watch *w, PyFrameObject *frame, PyObject *callee) {
+static int watch_c_call(watch *w, PyFrameObject *frame, PyObject *callee) {
   if (!PyCFunction_Check(callee) || !is_users(w, frame)) return 0;
   const PyCFunctionObject *f = (const PyCFunctionObject *)callee;
   const char *name = f->m_ml->ml_name;
@@ -261,12 +283,12 @@ static int watch_c_call(struct py_watch *w, PyFrameObject *frame, PyObject *call
   module[n] = 0;
   if (is_listed(pure, COUNT(pure), module, name, false)) return 0;
   bool found = is_listed(effects_in_c, COUNT(effects_in_c), module, name, false);
-  bool refused = found || (w->whole && !is_pure(full, module, name));
+  bool refused = found || (w->by->whole && !is_pure(full, module, name));
   return refused ? tell(w, module, name) : 0;
 }
 
 // A function in Python starts. Only what the user's code itself calls counts.
-static int watch_call(struct py_watch *w, PyFrameObject *frame) {
+static int watch_call(watch *w, PyFrameObject *frame) {
   PyFrameObject *caller = PyFrame_GetBack(frame);
   bool by_user = caller && is_users(w, caller);
   Py_XDECREF((PyObject *)caller);
@@ -279,19 +301,19 @@ static int watch_call(struct py_watch *w, PyFrameObject *frame) {
                     strcmp(name, "_GeneratorContextManager.__enter__") == 0;
   w->managed = w->managed || is_manager;
   bool found = name && is_listed(effects_in_python, COUNT(effects_in_python), file, name, true);
-  bool closed = name && w->whole && is_listed(opaque, COUNT(opaque), file, name, true);
+  bool closed = name && w->by->whole && is_listed(opaque, COUNT(opaque), file, name, true);
   bool listed = name && is_listed(known, COUNT(known), file, name, true);
   int status = (found || closed) && !listed ? tell(w, file, name) : 0;
   Py_DECREF(code);
   return status;
 }
 
-static struct py_watch *watch_of(PyObject *capsule) {
+static watch *watch_of(PyObject *capsule) {
   return PyCapsule_GetPointer(capsule, NULL);
 }
 
 // What an import runs is not what the function does: it happens once, whoever asks first.
-static bool is_importing(struct py_watch *w, PyFrameObject *frame, int what) {
+static bool is_importing(watch *w, PyFrameObject *frame, int what) {
   if (what == PyTrace_CALL || what == PyTrace_RETURN) {
     PyCodeObject *code = PyFrame_GetCode(frame);
     bool importer = starts(file_of(code), "<frozen importlib");
@@ -302,7 +324,7 @@ static bool is_importing(struct py_watch *w, PyFrameObject *frame, int what) {
 }
 
 static int profile(PyObject *capsule, PyFrameObject *frame, int what, PyObject *arg) {
-  struct py_watch *w = watch_of(capsule);
+  watch *w = watch_of(capsule);
   if (is_importing(w, frame, what)) return 0;
   if (what == PyTrace_C_CALL) return watch_c_call(w, frame, arg);
   return what == PyTrace_CALL ? watch_call(w, frame) : 0;
@@ -317,15 +339,11 @@ static bool is_ordinary(PyObject *type) {
 }
 
 // Tells the cache of a frame: method(frame) or method(frame, what). -1: it refuses.
-static int tell_frame(struct py_watch *w, const char *method, PyFrameObject *frame,
-                      PyObject *what) {
+static int tell_frame(watch *w, const char *method, PyFrameObject *frame, PyObject *what) {
   if (w->telling) return 0;
   w->telling = true;
-  PyObject *none =
-      PyObject_CallMethod(w->cache, method, what ? "OO" : "O", (PyObject *)frame, what);
-  Py_XDECREF(none);
-  w->telling = false;
-  return none ? 0 : -1;
+  return heard(
+      w, PyObject_CallMethod(w->by->cache, method, what ? "OO" : "O", (PyObject *)frame, what));
 }
 
 // Does an operation of Python itself fail here, on numbers, texts or containers?
@@ -343,8 +361,8 @@ static bool is_failing(PyObject *raised) {
 }
 
 static int trace(PyObject *capsule, PyFrameObject *frame, int what, PyObject *arg) {
-  struct py_watch *w = watch_of(capsule);
-  bool whole = w->whole && !w->imports && is_own(w, frame);
+  watch *w = watch_of(capsule);
+  bool whole = w->by->whole && !w->imports && is_own(w, frame);
   if (what == PyTrace_LINE && whole) return tell_frame(w, "line", frame, NULL);
   if (what != PyTrace_EXCEPTION || !PyTuple_Check(arg)) return 0;
   if (whole && is_failing(arg)) return tell_frame(w, "failed", frame, PyTuple_GET_ITEM(arg, 1));
@@ -359,7 +377,7 @@ static PyObject *folder(const char *module, const char *attribute) {
   return found;
 }
 
-PyObject *py_watch_call(PyObject *cache, bool whole, bool *alone, PyObject *fn, PyObject *args,
+PyObject *py_watch_call(const py_watch *by, bool *alone, PyObject *fn, PyObject *args,
                         PyObject *kwargs) {
   *alone = false;
   PyThreadState *thread = PyThreadState_Get();
@@ -367,7 +385,7 @@ PyObject *py_watch_call(PyObject *cache, bool whole, bool *alone, PyObject *fn, 
   bool traced = thread->c_tracefunc != NULL;  // by a debugger, which keeps its hook
   PyObject *package = folder("ingot._dynamo.where", "_PACKAGE");
   PyObject *library = package ? folder("ingot._dynamo.where", "_LIBRARY") : NULL;
-  struct py_watch w = {.cache = cache, .whole = whole};
+  watch w = {.by = by};
   w.package = library ? PyUnicode_AsUTF8(package) : NULL;
   w.library = w.package ? PyUnicode_AsUTF8(library) : NULL;
   PyObject *capsule = w.library ? PyCapsule_New(&w, NULL, NULL) : NULL;

@@ -127,6 +127,7 @@ typedef struct ig_custom {
   ig_tensor *const *nondiff;  // ctx.mark_non_differentiable
   size_t nnondiff;
   bool materialize;  // ctx.set_materialize_grads: True is the default
+  bool divisible;    // ig_grad_fn_divide may be called for it
 } ig_custom;
 
 // Makes the outputs results of the function if an input requires grad and gradients are enabled;
@@ -137,6 +138,15 @@ IG_API ig_grad_fn *ig_grad_custom(ig_ctx *c, const ig_custom *f);
 IG_API size_t ig_grad_fn_saved_count(const ig_grad_fn *f);
 IG_API ig_tensor *ig_grad_fn_saved(ig_ctx *c, ig_grad_fn *f, size_t i);
 IG_API bool ig_grad_fn_wants(const ig_grad_fn *f, size_t i);  // ctx.needs_input_grad[i]
+
+// A function of several results has one gradient for all of them: a hook on a result does not see
+// what reaches it through the others. again(c, outs, user) computes the results once more (one per
+// result, owned by the innermost scope; NULL: without a gradient), with a function for every
+// operator; from then on the gradients of f's results go to these. Hooks, retain_grad and gradients
+// by a result are then those of the operators.
+typedef void ig_grad_again_fn(ig_ctx *c, ig_tensor **outs, void *user);
+IG_API bool ig_grad_fn_is_divisible(const ig_grad_fn *f);  // made so, not divided or freed yet
+IG_API void ig_grad_fn_divide(ig_ctx *c, ig_grad_fn *f, ig_grad_again_fn *again, void *user);
 
 IG_END_DECLS
 

@@ -107,7 +107,7 @@ ig_defer_modes ig_defer_modes_of(const ig_ctx *c) {
 static ig_mode_scope push_modes(ig_ctx *c, const ig_defer *d) {
   enum {
     OFF = IG_MODE_REWRITE | IG_MODE_CAPTURE | IG_MODE_SYM | IG_MODE_FAKE | IG_MODE_GIVEN |
-          IG_MODE_DRAFT | IG_MODE_GROUP
+          IG_MODE_DRAFT | IG_MODE_GROUP | IG_MODE_NEED
   };
   ig_mode_change m = {OFF | IG_MODE_AUTOCAST | IG_MODE_AUTOCASTS | IG_MODE_DEVICE |
                           IG_MODE_INFERENCE | IG_MODE_NO_GRAD,
@@ -130,6 +130,7 @@ bool ig_defer_flush(ig_ctx *c, ig_defer *d, ig_defer_why why, const ig_op *op) {
   if (c->status != IG_OK) return false;
   d->busy = true;
   d->flusher = c;
+  d->need = c->mode->need ? *c->mode->need : (ig_defer_need){0};
   uncover(d);
   ig_mode_scope mode = push_modes(c, d);
   bool ok = d->host.flush(c, d, why, op, d->host.user);

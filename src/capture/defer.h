@@ -29,6 +29,18 @@ typedef enum ig_defer_why {
   IG_DEFER_HOST    // the host needs it
 } ig_defer_why;
 
+// More about it: a mode of the context (IG_MODE_NEED) around whatever may flush. NULL: nothing.
+typedef struct ig_defer_need {
+  bool decides;        // the elements decide a branch of the program
+  bool allowed;        // a graph may end here also if one is wanted
+  bool history;        // of single results: one function for all of them would not do
+  const char *reason;  // in the host's words; NULL: none
+} ig_defer_need;
+
+static inline ig_mode_scope ig_defer_push_need(ig_ctx *c, const ig_defer_need *need) {
+  return ig_mode_push(c, &(ig_mode_change){IG_MODE_NEED, {.need = need}});
+}
+
 typedef struct ig_defer_host {
   // Computes what was recorded, see ig_defer_become. False: failed, and the context or the host has
   // the error.
@@ -86,7 +98,8 @@ typedef struct ig_defer_modes {
 typedef struct ig_defer_value {
   ig_tensor *tensor;  // retained
   bool input;
-  bool untracked;  // a view that was taken without gradients of something that requires them
+  bool untracked;    // a view that was taken without gradients of something that requires them
+  bool one_of_many;  // a view that one call returned among others
 } ig_defer_value;
 
 typedef struct ig_defer_write {
@@ -121,10 +134,10 @@ struct ig_defer {
   ig_table became;              // result -> the tensor that became it
   uint64_t hash;
   ig_defer_modes modes;
-  bool no_grad;       // at the first call
-  bool histories;     // the flush is for a call that asks for the history of an operand itself
-  const char *wrong;  // why a shape rule refused the call that a flush is for; NULL: it did not
-  void *grad_fn;      // the host's function that switches the grad mode, for nodes; NULL: none
+  bool no_grad;        // at the first call
+  ig_defer_need need;  // of the flush that is going on
+  const char *wrong;   // why a shape rule refused the call that a flush is for; NULL: it did not
+  void *grad_fn;       // the host's function that switches the grad mode, for nodes; NULL: none
 };
 
 ig_defer *ig_defer_create(ig_ctx *c, const ig_defer_host *host);  // NULL: out of memory

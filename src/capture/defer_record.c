@@ -247,26 +247,39 @@ static bool overlaps(const ig_tensor *t, const ig_value *args, size_t n) {
   return false;
 }
 
-// Autograd refuses to write such views where gradients are recorded.
-static bool is_untracked(const ig_defer *d, const ig_tensor *t) {
+static ig_defer_value *value_of(const ig_defer *d, const ig_tensor *t) {
   const ig_table_slot *at = ig_table_find(&d->numbers, t);
-  return at && d->values.at[at->number].untracked;
+  return at ? &d->values.at[at->number] : NULL;
 }
 
-static void note_untracked(ig_ctx *c, ig_defer *d, const ig_op *op, const ig_value *args,
-                           const ig_value *outs) {
-  const ig_tensor *of = op->def->view && args[0].kind == IG_KIND_TENSOR ? args[0].tensor : NULL;
-  if (!of || outs[0].kind != IG_KIND_TENSOR || !outs[0].tensor) return;
-  const ig_table_slot *at = ig_table_find(&d->numbers, outs[0].tensor);
-  if (!at || outs[0].tensor == of) return;
-  bool without = c->mode->no_grad && of->requires_grad;
-  d->values.at[at->number].untracked = without || is_untracked(d, of);
+// How the view t of `of` was taken decides whether autograd lets it be written; views of views
+// inherit it.
+static void note_view(const ig_ctx *c, const ig_defer *d, const ig_tensor *of, const ig_tensor *t,
+                      bool many) {
+  ig_defer_value *v = t && t != of && t->storage == of->storage ? value_of(d, t) : NULL;
+  const ig_defer_value *base = value_of(d, of);
+  if (!v || v->input) return;
+  v->untracked = (c->mode->no_grad && of->requires_grad) || (base && base->untracked);
+  v->one_of_many = (many && !c->mode->no_grad) || (base && base->one_of_many);
 }
 
-static bool writes_untracked(ig_ctx *c, const ig_defer *d, const ig_op *op, const ig_value *args) {
+static void note_views(const ig_ctx *c, const ig_defer *d, const ig_op *op, const ig_value *args,
+                       const ig_value *outs) {
+  const ig_tensor *of = args[0].kind == IG_KIND_TENSOR ? args[0].tensor : NULL;
+  if (!of || op->def->detaches || op->schema.nargs == 0 || op->schema.nrets == 0) return;
+  if (outs[0].kind == IG_KIND_TENSOR) note_view(c, d, of, outs[0].tensor, false);
+  for (size_t k = 0; outs[0].kind == IG_KIND_LIST && k < outs[0].list.n; k++) {
+    const ig_value *v = &outs[0].list.at[k];
+    if (v->kind == IG_KIND_TENSOR) note_view(c, d, of, v->tensor, true);
+  }
+}
+
+// Does autograd refuse the write because of how the view was taken?
+static bool is_refused_write(ig_ctx *c, const ig_defer *d, const ig_op *op, const ig_value *args) {
   for (size_t i = 0; d->calls.n && !c->mode->no_grad && i < op->schema.nargs; i++) {
     bool tensor = op->schema.args[i].written && args[i].kind == IG_KIND_TENSOR && args[i].tensor;
-    if (tensor && is_untracked(d, args[i].tensor)) return true;
+    const ig_defer_value *v = tensor ? value_of(d, args[i].tensor) : NULL;
+    if (v && (v->untracked || (v->one_of_many && ig_tape_wanted(c, op, args)))) return true;
   }
   return false;
 }
@@ -274,7 +287,7 @@ static bool writes_untracked(ig_ctx *c, const ig_defer *d, const ig_op *op, cons
 // Would the write be refused? The error is then that of the call itself.
 static bool are_writable(ig_ctx *c, const ig_defer *d, const ig_op *op, const ig_value *args,
                          const written *w) {
-  if (writes_untracked(c, d, op, args)) return false;
+  if (is_refused_write(c, d, op, args)) return false;
   for (size_t i = 0; i < w->n; i++) {
     if (overlaps(w->at[i], args, op->schema.nargs)) return false;
     if (is_ours(d, w->at[i])) continue;
@@ -282,6 +295,19 @@ static bool are_writable(ig_ctx *c, const ig_defer *d, const ig_op *op, const ig
     if (!c->mode->no_grad && !ig_tape_check_view_write(c, w->at[i])) return false;
   }
   return true;
+}
+
+// Does a view show more of a memory than its operand does? Whether that is there is not known
+// before the memory is.
+static bool reaches_out(const ig_value *args, const ig_value *outs, size_t nouts) {
+  const ig_tensor *of = args[0].kind == IG_KIND_TENSOR ? args[0].tensor : NULL;
+  const ig_tensor *t = nouts && outs[0].kind == IG_KIND_TENSOR ? outs[0].tensor : NULL;
+  if (!of || !t || t == of || t->storage != of->storage || !of->storage->fake) return false;
+  if (ig_tensor_numel(t) == 0) return false;
+  size_t width = ig_dtype_size(of->dtype);
+  size_t have = ig_tensor_numel(of) ? (size_t)end_of(of) * width : 0;
+  if (of->storage->behind) have = of->storage->bytes;
+  return (size_t)end_of(t) > have / ig_dtype_size(t->dtype);
 }
 
 // False: nothing was recorded, and the context may have an error.
@@ -292,12 +318,13 @@ static bool record(ig_ctx *c, ig_defer *d, const ig_op *op, const ig_value *give
   if (writes && !written_by(c, op, args, &by)) return false;
   if (w->write && !are_writable(c, d, op, args, &by)) return false;
   if (!infer(c, op, args, outs, w->write)) return false;
+  if (op->schema.nargs && reaches_out(args, outs, op->schema.nrets)) return false;
   if (!append(c, d, op, given, args)) return true;
   for (size_t i = 0; i < by.n; i++) {
     if (!cover(c, d, by.at[i], by.versions[i])) return true;
   }
   if (!add_results(c, d, outs, op->schema.nrets, w)) return true;
-  note_untracked(c, d, op, args, outs);
+  note_views(c, d, op, args, outs);
   ig_defer_call *call = &d->calls.at[d->calls.n - 1];
   call->outs = ig_defer_copy(c, &d->arena, outs, op->schema.nrets);
   return true;
@@ -370,9 +397,10 @@ static void take_call(ig_ctx *c, ig_defer *d, const ig_op *op, const ig_value *g
     forget_error(c, d);
   }
   bool order = pending || ig_op_is_random(op) || has_written(op) || op->def->writes_too;
-  d->histories = writes_untracked(c, d, op, args);
+  ig_defer_need need = {.history = is_refused_write(c, d, op, args)};
+  ig_mode_scope mode = ig_defer_push_need(c, need.history ? &need : c->mode->need);
   bool ready = !(order || d->whole) || ig_defer_flush(c, d, IG_DEFER_CALL, op);
-  d->histories = false;
+  ig_mode_pop(c, &mode);
   if (ready) run_now(c, op, args, outs);
 }
 

@@ -127,6 +127,7 @@ static bool collect(sweep *s) {
 // Inputs register on what was reached; unreachable ones get no gradient.
 static bool mark_inputs(sweep *s) {
   for (size_t i = 0; i < s->args->ninputs; i++) {
+    if (!ig_tape_undivide(s->c, s->args->inputs[i])) return false;
     ig_edge e = ig_edge_of(s->c, s->args->inputs[i]);
     work *w = NULL;
     if (e.entry) w = e.entry->work;

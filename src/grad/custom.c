@@ -49,13 +49,19 @@ static ig_tensor *alias(ig_ctx *c, ig_tensor *t) {
   return other;
 }
 
+// Times that are left free before a divisible entry: more than functions that could take its place.
+static const uint64_t times_before = UINT64_C(1) << 32;
+
 static ig_tape_entry *entry_of(ig_ctx *c, const ig_custom *f) {
   size_t name = (strlen(f->name) + 16) / 16 * 16;
   size_t extra = f->noutputs * (sizeof(ig_value) + sizeof(ig_saved)) +
                  f->nsaved * (sizeof(ig_saved) + sizeof(ig_edge)) + name;
   void *room = NULL;
-  ig_tape_entry *e = ig_entry_create(c, IG_ENTRY_CUSTOM, f->ninputs, extra, &room);
+  size_t slots = f->divisible && f->noutputs > f->ninputs ? f->noutputs : f->ninputs;
+  ig_tape_entry *e = ig_entry_create(c, IG_ENTRY_CUSTOM, slots, extra, &room);
   if (!e) return NULL;
+  e->nslots = f->ninputs;
+  e->divisible = f->divisible;
   e->outs = room;
   e->results = (ig_saved *)(e->outs + f->noutputs);
   e->saved = e->results + f->noutputs;
@@ -72,6 +78,7 @@ static ig_tape_entry *entry_of(ig_ctx *c, const ig_custom *f) {
     if (!ig_entry_keep(c, &e->kept[i], f->inputs[i], false)) break;
   }
   ig_entry_stamp(c, e);
+  if (e->divisible) e->time = ig_mode_tick(c, e->time + times_before);
   if (c->status == IG_OK) return e;
   ig_ref_release(&e->ref);
   return NULL;
@@ -193,6 +200,40 @@ ig_tensor *ig_grad_fn_saved(ig_ctx *c, ig_grad_fn *f, size_t i) {
   ig_edge edge = f->saved_edges[i];
   if (f->saved[i].result) edge.entry = f;
   return ig_saved_unpack(c, &f->saved[i], &edge, false, NULL);
+}
+
+bool ig_grad_fn_is_divisible(const ig_grad_fn *f) {
+  return f->divisible && !f->divided && !f->freed;
+}
+
+// The slots are the results from now on.
+static void pass_on(ig_ctx *c, ig_grad_fn *f, ig_tensor *const *outs) {
+  for (size_t i = 0; i < f->nslots; i++) {
+    ig_edge_drop(&f->edges[i]);
+    ig_tensor_release(f->kept[i].tensor);
+    f->kept[i] = (ig_saved){0};
+  }
+  f->nslots = f->nresults;
+  f->divided = true;
+  for (size_t i = 0; i < f->nslots; i++)
+    f->edges[i] = outs[i] ? ig_edge_of(c, outs[i]) : (ig_edge){0};
+}
+
+void ig_grad_fn_divide(ig_ctx *c, ig_grad_fn *f, ig_grad_again_fn *again, void *user) {
+  if (c->status != IG_OK || !ig_grad_fn_is_divisible(f)) return;
+  ig_scope s = ig_scope_open(c);
+  ig_tensor **outs = ig_scope_array(c, f->nresults + 1, sizeof *outs);
+  // Whoever took a result of f has a later time than f: what f leads to must have an earlier one.
+  enum { OFF = IG_MODE_NO_GRAD | IG_MODE_INFERENCE | IG_MODE_REWRITE | IG_MODE_AUTOCASTS };
+  ig_mode_change change = {OFF | IG_MODE_CLOCK, {.clock = f->time - times_before}};
+  ig_mode_scope mode = ig_mode_push(c, &change);
+  if (outs) again(c, outs, user);
+  if (c->status == IG_OK && c->mode->clock >= f->time) {
+    (void)ig_fail(c, IG_RUNTIME, "%s: more functions than there is time for", f->name);
+  }
+  ig_mode_pop(c, &mode);
+  if (outs && c->status == IG_OK) pass_on(c, f, outs);
+  ig_scope_close(c, s);
 }
 
 bool ig_grad_fn_wants(const ig_grad_fn *f, size_t i) {

@@ -57,6 +57,7 @@ uint64_t ig_tensor_add_hook(ig_ctx *c, ig_tensor *t, const ig_grad_hook *hook) {
     ig_fail_text(c, IG_RUNTIME, "cannot register a hook on a tensor that doesn't require gradient");
   }
   ig_tape_refresh(c, t);
+  if (!ig_tape_undivide(c, t)) return 0;
   return add(c, t, IG_HOOK_TENSOR, hook);
 }
 

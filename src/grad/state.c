@@ -108,6 +108,7 @@ void ig_tensor_retain_grad(ig_ctx *c, ig_tensor *t) {
     ig_fail_text(c, IG_RUNTIME, "can't retain_grad on Tensor that has requires_grad=False");
     return;
   }
+  (void)ig_tape_undivide(c, t);
   ig_tape_entry *e = ig_tensor_grad_fn(c, t, NULL);
   if (!e || t->autograd->retain_grad) return;
   if (!ig_vec_push(e->alloc, &e->retainers, ((ig_retainer){t->autograd->index, t}))) {

@@ -41,7 +41,9 @@ typedef struct ig_mode_autocast {
   X(DRAFT, struct ig_draft *, draft) /* not NULL: examples decide data-dependent questions */   \
   X(WATCH, const struct ig_watch *, watch) /* called with every value that a graph computes */  \
   X(GROUP, struct ig_tape_entry *, group)  /* of the operator whose parts are recorded */       \
+  X(CLOCK, uint64_t, clock)                /* of tape entries and hooks */                      \
   X(GENERATOR, struct ig_generator *, generator) /* default one, created on first use */        \
+  X(NEED, const struct ig_defer_need *, need)    /* what waiting tensors are needed for */      \
   X(DEVICE, ig_device, device)                   /* device of the host's factories */           \
   X(AUTOCAST, ig_mode_autocast, autocast)        /* the regions */                              \
   X(AUTOCASTS, bool, autocasts) /* one of them is active, and operands are cast */              \
@@ -69,7 +71,6 @@ typedef struct ig_modes {
 #undef X
   // Not changed by scopes.
   unsigned depth;              // scopes that are open
-  uint64_t clock;              // of tape entries and hooks
   const struct ig_host *host;  // objects of the host language: see ir/graph.h
   void *thread;                // state of the host for the thread of this context
   const atomic_int *dtype;     // the default dtype (ig_dtype), possibly shared by contexts

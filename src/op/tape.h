@@ -134,6 +134,8 @@ struct ig_tape_entry {
   void (*free_fn)(void *user);
   void *user;
   bool materialize;
+  bool divisible;   // there is time before it for the functions of ig_grad_fn_divide
+  bool divided;     // slot i is result i, computed by other functions: gradients are passed on
   ig_saved *saved;  // with saved_edges
   ig_edge *saved_edges;
   size_t nsaved;
@@ -203,6 +205,8 @@ bool ig_entry_keep(ig_ctx *c, ig_saved *s, ig_tensor *t, bool bytes);
 bool ig_entry_keep_result(ig_ctx *c, ig_saved *s, ig_tensor *t, bool bytes);
 void ig_entry_free_bytes(ig_ctx *c, ig_tape_entry *e);
 
+// If the function of t was divided, the one that took its place becomes the history of t.
+bool ig_tape_undivide(ig_ctx *c, ig_tensor *t);
 // Gives t the history (e, index); retains e.
 bool ig_tape_set_history(ig_ctx *c, ig_tensor *t, ig_tape_entry *e, uint32_t index);
 // t was modified in-place by e: the same, or for a view the history of its base. e is retained.

@@ -223,6 +223,14 @@ struct ig_autograd *ig_tape_state(ig_ctx *c, ig_tensor *t) {
   return t->autograd;
 }
 
+bool ig_tape_undivide(ig_ctx *c, ig_tensor *t) {
+  const struct ig_autograd *a = t->autograd;
+  const ig_tape_entry *e = a ? a->entry : NULL;
+  if (!e || !e->divided || a->index >= e->nslots || !e->edges[a->index].entry) return true;
+  ig_edge to = e->edges[a->index];
+  return ig_tape_set_history(c, t, to.entry, to.index);
+}
+
 bool ig_tape_set_history(ig_ctx *c, ig_tensor *t, ig_tape_entry *e, uint32_t index) {
   struct ig_autograd *a = ig_tape_state(c, t);
   if (!a) return false;

@@ -252,11 +252,74 @@ static void saved_result(void **state) {
   assert_int_equal(h.freed, 1);
 }
 
+// a = x * x and b = a * x: results of which one is computed from the other.
+static void two_backward(ig_ctx *ctx, ig_grad_fn *f, ig_tensor *const *grads, ig_tensor **d,
+                         void *user) {
+  ((host *)user)->calls++;
+  ig_tensor *x = ig_grad_fn_saved(ctx, f, 0);
+  ig_tensor *of_a = ig_mul_tensor(ctx, grads[0], ig_add_tensor(ctx, x, x));
+  ig_tensor *square_of = ig_mul_tensor(ctx, x, x);
+  ig_tensor *twice = ig_add_tensor(ctx, square_of, square_of);
+  ig_tensor *of_b = ig_mul_tensor(ctx, grads[1], ig_add_tensor(ctx, twice, square_of));
+  d[0] = ig_add_tensor(ctx, of_a, of_b);
+}
+
+static void two_again(ig_ctx *ctx, ig_tensor **outs, void *user) {
+  ig_tensor *x = user;
+  outs[0] = ig_mul_tensor(ctx, x, x);
+  outs[1] = ig_mul_tensor(ctx, outs[0], x);
+}
+
+static ig_tensor *times_ten(ig_ctx *ctx, ig_tensor *grad, void *user) {
+  (void)user;
+  return ig_mul_tensor(ctx, grad, VEC(10));
+}
+
+// What was computed from the results before counts, too.
+static void divided(void **state) {
+  (void)state;
+  static host h;  // freed with the context
+  h = (host){0};
+  ig_scope s = ig_scope_open(c);
+  ig_tensor *x = LEAF(2);
+  ig_tensor *made[2] = {NULL, NULL};
+  bool on = ig_grad_set_enabled(c, false);
+  two_again(c, made, x);
+  (void)ig_grad_set_enabled(c, on);
+  ig_custom f = {.name = "TwoBackward",
+                 .backward = two_backward,
+                 .free_fn = host_free,
+                 .user = &h,
+                 .inputs = &x,
+                 .ninputs = 1,
+                 .outputs = made,
+                 .noutputs = 2,
+                 .saved = &x,
+                 .nsaved = 1,
+                 .materialize = true,
+                 .divisible = true};
+  ig_grad_fn *fn = ig_grad_custom(c, &f);
+  ig_tensor *loss = ig_add_tensor(c, made[0], made[1]);
+  CHECK(grad_of(loss, x, true), 16);  // 2 x + 3 x^2
+  assert_int_equal(h.calls, 1);
+  assert_true(ig_grad_fn_is_divisible(fn));
+  ig_grad_fn_divide(c, fn, two_again, x);
+  assert_false(ig_grad_fn_is_divisible(fn));
+  CHECK(grad_of(loss, made[0], true), 3);  // 1 + x
+  ig_grad_hook hook = {.fn = times_ten};
+  assert_true(ig_tensor_add_hook(c, made[0], &hook) != 0);
+  CHECK(grad_of(loss, x, false), 124);  // 10 (1 + x) 2 x + x^2
+  assert_int_equal(h.calls, 1);
+  ig_scope_close(c, s);
+  assert_int_equal(h.freed, 1);
+  is_ok();
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(once_and_twice), TEST(no_gradient_wanted), TEST(saved_is_checked),
       TEST(several),        TEST(written_inputs),     TEST(input_returned_as_it_was),
-      TEST(wrong_gradient), TEST(saved_result),
+      TEST(wrong_gradient), TEST(saved_result),       TEST(divided),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -456,3 +456,96 @@ def test_a_view_without_gradients_is_not_written_with_them(read):
     for run in (f, torch.compile(f, backend="aot_eager")):
         with pytest.raises(RuntimeError, match="view was created in no_grad mode and is being modified"):
             run(torch.ones(3, requires_grad=True))
+
+
+def parts(x, w):
+    a = x * w
+    b = a.sin() + torch.dropout(a, 0.5, True)
+    return a, b, b.t()
+
+
+def use_hook(a, b, c):
+    a.register_hook(lambda g: g * 3)
+    (a.sum() + b.sum() + (c * 2).sum()).backward()
+
+
+def use_late_hook(a, b, c):
+    loss = a.sum() + b.sum() + (c * 2).sum()  # the results were read before
+    a.register_hook(lambda g: g * 3)
+    loss.backward()
+
+
+def use_retained(a, b, c):
+    a.retain_grad()
+    (b.sum() + c.sum()).backward()
+    return a.grad
+
+
+def use_grad(a, b, c):
+    return torch.autograd.grad((b * c.t()).sum(), a)
+
+
+@pytest.mark.parametrize("use", [use_hook, use_late_hook, use_retained, use_grad])
+@pytest.mark.parametrize("broken", [False, True])
+def test_the_gradient_of_one_of_several_results(use, broken):
+    """What goes through the other results is part of it, although one function is the history of all."""
+
+    def f(x, w):
+        outs = parts(x, w)
+        if broken:
+            torch._dynamo.graph_break()
+            return use(*outs)
+        return outs
+
+    seen = []
+    for backend in (None, "aot_eager"):
+        torch._dynamo.reset()
+        torch.manual_seed(3)
+        x, w = torch.arange(6.0).reshape(2, 3).requires_grad_(), torch.full((3,), 0.5, requires_grad=True)
+        out = (torch.compile(f, backend=backend) if backend else f)(x, w)
+        found = out if broken else use(*out)
+        seen.append([found, x.grad, w.grad, torch.get_rng_state()])
+    torch.testing.assert_close(seen[1], seen[0])
+
+
+def test_a_hook_on_one_of_several_results_of_a_graph_that_writes():
+    def f(x, total):
+        y = x * 2
+        total.add_(y)
+        return y, total * y
+
+    seen = []
+    for backend in (None, "aot_eager"):
+        torch._dynamo.reset()
+        x, total = torch.ones(3, requires_grad=True), torch.zeros(3)
+        y, z = (torch.compile(f, backend=backend) if backend else f)(x, total)
+        y.register_hook(lambda g: g * 5)
+        (y.sum() + z.sum() + total.sum()).backward()
+        seen.append([x.grad, total])
+    torch.testing.assert_close(seen[1], seen[0])
+
+
+def test_a_hook_after_an_input_was_written_is_refused():
+    x = torch.ones(3, requires_grad=True)
+    scale = torch.full((3,), 2.0)
+    y, _ = torch.compile(lambda x, s: (x * s, (x * s).sin()), backend="aot_eager")(x, scale)
+    scale.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.register_hook(lambda g: g)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_one_of_several_views_is_not_written(backend):
+    def f(x, log):
+        first, last = (x * 2).chunk(2)
+        log.append("taken")
+        first.mul_(3)
+        log.append("written")
+        return last
+
+    log = []
+    with pytest.raises(RuntimeError, match="returns multiple views"):
+        torch.compile(f, backend=backend)(torch.ones(4, requires_grad=True), log)
+    assert log == ["taken"]
+    with torch.no_grad():
+        assert torch.compile(f, backend=backend)(torch.ones(4, requires_grad=True), log).tolist() == [2, 2]

@@ -2,12 +2,14 @@
 """torch.compile with a backend of the user's: never an answer of an earlier state."""
 
 import collections
+import contextlib
 import gc
 import hashlib
 import itertools
 import math
 import os
 import re
+import threading
 import zlib
 
 import pytest
@@ -554,3 +556,78 @@ def test_a_refusal_that_the_program_catches():
     with pytest.raises(torch._dynamo.exc.TorchRuntimeError, match="broadcast"):
         torch.compile(f, backend="eager", fullgraph=True)(torch.ones(2))
     assert torch.compile(f, backend="eager")(torch.ones(2)).tolist() == [2, 2]
+
+
+def test_a_refusal_belongs_to_its_call():
+    """Another call of the same function, on another thread, does not make it forgotten."""
+
+    def f(x, read, meanwhile):
+        if read:
+            with contextlib.suppress(torch._dynamo.exc.Unsupported):
+                x.sum().item()
+            meanwhile()
+        return x + 1
+
+    compiled = torch.compile(f, backend="eager", fullgraph=True)
+    found = []
+
+    def elsewhere():
+        thread = threading.Thread(target=lambda: found.append(compiled(torch.ones(2), False, None)))
+        thread.start()
+        thread.join()
+
+    compiled(torch.ones(2), False, None)  # has an entry: later calls are not watched
+    with pytest.raises(torch._dynamo.exc.Unsupported):
+        compiled(torch.ones(2), True, elsewhere)
+    assert torch.equal(found[0], torch.full((2,), 2.0))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x + x.storage_offset(),
+        lambda x: x + x.is_pinned(),
+        lambda x: nn.Linear(2, 2)(x),
+        lambda x: x + Pair(1, 2)._replace(a=3).a,
+        lambda x: x + next(itertools.cycle([1])),
+        lambda x: x + collections.deque([1, 2]).count(1),
+    ],
+)
+def test_one_graph_has_no_such_calls(f):
+    with pytest.raises(torch._dynamo.exc.Unsupported):
+        torch.compile(f, backend="eager", fullgraph=True)(torch.ones(2))
+
+
+Pair = collections.namedtuple("Pair", "a b")
+
+
+def other_dtype(x):
+    torch.set_default_dtype(torch.float64)
+    y = torch.ones(2) + x
+    torch.set_default_dtype(torch.float32)
+    return y
+
+
+@pytest.mark.parametrize(
+    "f", [lambda x: x.sort()[0], lambda x: nn.ReLU()(x), lambda x: nn.MSELoss()(x, x + 1), other_dtype]
+)
+def test_one_graph_has_such_calls(f):
+    x = torch.arange(2.0)
+    found = torch.compile(f, backend="eager", fullgraph=True)(x)
+    torch.testing.assert_close(found, f(x))
+
+
+def test_a_view_that_reaches_out_of_its_memory():
+    """Nobody reads it: the error is raised where it stands all the same."""
+
+    def f(x):
+        y = x.sum()
+        y.as_strided((2,), (1,), 0)
+        return y
+
+    def shifted(x):
+        return (x * 2)[:1].as_strided((2,), (1,), 1)
+
+    with pytest.raises(RuntimeError, match="out of bounds for storage of size 4"):
+        torch.compile(f, backend="eager")(torch.ones(3))
+    assert torch.compile(shifted, backend="eager")(torch.arange(3.0)).tolist() == [2, 4]

@@ -107,13 +107,7 @@ class _Caller:
 
 
 def run_compiled(frame: Frame, whole: bool, fn: Callable, args: tuple, kwargs: dict) -> Any:
-    if not whole:
-        return frame.call(False, config.capture_scalar_outputs, fn, args, kwargs)
-    frame.refusal = None
-    out = frame.call(True, config.capture_scalar_outputs, fn, args, kwargs)
-    if frame.refusal is not None:  # the program caught it
-        raise frame.refusal
-    return out
+    return frame.call(whole, config.capture_scalar_outputs, fn, args, kwargs)
 
 
 def compile_callable(fn: Any, settings: Settings) -> Any:

@@ -94,48 +94,41 @@ class Frame(_C.CompileCache):
         self.forget()
         self.eager = False  # too many entries
         self.skipped = False  # a call had no operators, or a break where the function cannot be cut
-        self.refusal: Exception | None = None  # of the call that is going on, where one graph is wanted
-        self.asserts = False  # something about elements
         self.made: dict[int, int] = {}  # entries by number of the flush
         self.seen: dict[Any, _Seen] = {}
         self.guessed: dict[int, list[int]] = {}
 
-    # ---- called by the engine
-
-    def _refusal(self, error: Exception) -> Exception:
-        """The error, which the caller gets also if the program catches it."""
-        self.refusal = error
-        return error
+    # ---- called by the engine; what broken, outside, line and failed raise where one graph is wanted is
+    # what the caller gets, also if the program catches it
 
     def broken(
         self, why: int, op: str | None, branch: bool, calls: int, whole: bool, custom: bool, wrong: str | None
-    ) -> None:
-        """The recording ends before the function does. wrong: why the operator refuses its operands, if it does."""
+    ) -> bool:
+        """The recording ends before the function does. wrong: why the operator refuses its operands, if it does. True:
+        the elements are asserted to be true, which a graph can have."""
         reason = _reason(why, op, branch)
         if whole and not _may_break(why):
             stack = user_stack()
             kind = branch_kind() if branch else None
             if kind == "assert":
-                self.asserts = True
-                return  # a graph can have assertions
+                return True
             if kind == "jump" and not is_allowed(stack):
                 text = exc.BRANCH + describe_stack(stack)
-                raise self._refusal(exc.UserError(exc.UserErrorType.DYNAMIC_CONTROL_FLOW, text))
+                raise exc.UserError(exc.UserErrorType.DYNAMIC_CONTROL_FLOW, text)
             if wrong is not None:
-                raise self._refusal(
-                    exc.TorchRuntimeError(f"Failed running call_function {op}:\n{wrong}" + describe_stack(stack))
-                )
+                raise exc.TorchRuntimeError(f"Failed running call_function {op}:\n{wrong}" + describe_stack(stack))
             if custom:
-                raise self._refusal(exc.TorchRuntimeError(_NO_FAKE.format(op) + describe_stack(stack)))
-            raise self._refusal(exc.Unsupported(reason + describe_stack(stack)))
+                raise exc.TorchRuntimeError(_NO_FAKE.format(op) + describe_stack(stack))
+            raise exc.Unsupported(reason + describe_stack(stack))
         if why == MODE:
-            return
+            return False
         if calls:
             counters["graph_break"][reason] += 1
         if not self.made and not cuts_well():
             self.skipped = True  # the rest of a loop or of a block is no function of its own
         if self.listener is not None:
             self.listener(reason, user_stack())
+        return False
 
     def outside(self, module: str, name: str, whole: bool) -> None:
         """The user's code calls a function that no graph can have."""
@@ -145,7 +138,7 @@ class Frame(_C.CompileCache):
             if is_allowed(stack):
                 return
             text = f"Graph break due to unsupported builtin {where}."
-            raise self._refusal(exc.Unsupported(text + describe_stack(stack)))
+            raise exc.Unsupported(text + describe_stack(stack))
         if not self.made and not cuts_well():
             self.skipped = True
 
@@ -156,7 +149,7 @@ class Frame(_C.CompileCache):
             return
         stack = user_stack()
         if not is_allowed(stack):
-            raise self._refusal(exc.Unsupported(reason + describe_stack(stack)))
+            raise exc.Unsupported(reason + describe_stack(stack))
 
     def failed(self, frame: types.FrameType, error: BaseException) -> None:
         """An operation on plain values fails in the user's code, and one graph is wanted: it is no part of one."""
@@ -166,14 +159,14 @@ class Frame(_C.CompileCache):
         if isinstance(error, AttributeError) and not isinstance(error.obj, Tensor):
             return  # whether an object has an attribute is known
         if isinstance(error, _LOOKUPS):
-            raise self._refusal(exc.InternalTorchDynamoError(f"{_described(error)}{describe_stack(stack)}"))
-        raise self._refusal(exc.Unsupported(f"constant fold exception: {error!r}" + describe_stack(stack)))
+            raise exc.InternalTorchDynamoError(f"{_described(error)}{describe_stack(stack)}")
+        raise exc.Unsupported(f"constant fold exception: {error!r}" + describe_stack(stack))
 
-    def raised(self, error: BaseException) -> None:
+    def raised(self, error: BaseException, asserts: bool) -> None:
         """The function raised, and one graph is wanted: there is none of a function that does not return."""
         if not isinstance(error, Exception) or isinstance(error, exc.TorchDynamoException):
             return
-        if self.asserts and isinstance(error, AssertionError):
+        if asserts and isinstance(error, AssertionError):
             return  # a graph would have raised it
         frames = traceback.extract_tb(error.__traceback__)
         if frames and os.path.dirname(frames[-1].filename) == os.path.dirname(__file__):

@@ -20,10 +20,14 @@ _CLASSES: set[tuple[str, str | None]] = {
     ("_io", None), ("array", None), ("datetime", None), ("decimal", None), ("types", "SimpleNamespace"),
     ("weakref", "ReferenceType"), ("_queue", None), ("zoneinfo", None), ("builtins", "bytearray"),
     ("builtins", "bytes"), ("builtins", "complex"), ("builtins", "mappingproxy"), ("builtins", "memoryview"),
-    ("builtins", "method"), ("builtins", "object"), ("itertools", "compress"), ("itertools", "filterfalse"),
+    ("builtins", "method"), ("builtins", "object"), ("itertools", "compress"), ("itertools", "cycle"),
+    ("itertools", "filterfalse"),
     ("itertools", "pairwise"), ("itertools", "permutations"), ("itertools", "starmap"), ("itertools", "takewhile"),
     ("operator", "attrgetter"), ("operator", "itemgetter"), ("operator", "methodcaller"),
 }  # fmt: skip
+
+
+_STATEFUL = "numpy.random"  # methods of its generators draw from a state
 
 
 @functools.lru_cache(maxsize=256)
@@ -75,6 +79,8 @@ def refused_on_line(frame: types.FrameType) -> str | None:
         if kind == "does":
             return what[0]
         made = _resolve(frame, what)
+        if type(getattr(made, "__self__", None)).__module__.startswith(_STATEFUL):
+            return f"call_function {made}"  # in C, but not of the kind that Python's hooks tell of
         if isinstance(made, type):
             name = made.__name__
             if (made.__module__, name) in _CLASSES or (made.__module__, None) in _CLASSES:

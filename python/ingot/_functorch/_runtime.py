@@ -144,11 +144,46 @@ def _refuse_twice(node: Any, grads: tuple) -> Any:
     raise RuntimeError("torch.compile with aot_autograd does not currently support double backward")
 
 
+class _Again:
+    """One call of a graph, to be made once more as it is: every operator then has a history of its own."""
+
+    def __init__(self, fn: Callable, meta: ViewAndMutationMeta, args: list) -> None:
+        self.fn, self.meta = fn, meta
+        written = set(meta.mutated_inp_runtime_indices)
+        self.args = [a.clone() if i in written else a for i, a in enumerate(args)]
+        self.versions = [a._version if isinstance(a, Tensor) else 0 for a in self.args]
+        self.state = ingot.get_rng_state()
+
+    def outputs(self) -> list:
+        """What the forward graph returns: new values of written inputs, outputs, bases."""
+        if any(isinstance(a, Tensor) and a._version != v for a, v in zip(self.args, self.versions)):
+            raise RuntimeError(
+                "a hook or a gradient of one of several results of a compiled graph needs its inputs as they were, and "
+                "one of them has been modified by an inplace operation. Register the hook before it, or compile with "
+                "a backend that does not use AOT autograd."
+            )
+        given = [a.clone() if i in self.meta.mutated_inp_runtime_indices else a for i, a in enumerate(self.args)]
+        with ingot.random.fork_rng():
+            ingot.set_rng_state(self.state)
+            outs = list(self.fn(*given))
+        bases: list = [None] * self.meta.num_intermediate_bases
+        for info, out in zip(self.meta.output_info, outs):
+            if info.output_type in _OF_BASES and info.base_idx < len(bases):
+                bases[info.base_idx] = out if out._base is None else out._base
+        return [*(given[i] for i in self.meta.mutated_inp_runtime_indices), *outs, *bases]
+
+
+_OF_BASES = (OutputType.alias_of_intermediate, OutputType.alias_of_intermediate_save_as_output)
+
+
 class _Differentiable:
     """The forward graph as a function with a gradient: the backward graph."""
 
-    def __init__(self, traced: Traced, forward: Callable, backward: _Backward, saved: int, numbers: int) -> None:
-        meta = traced.meta
+    def __init__(
+        self, fn: Callable, traced: Traced, forward: Callable, backward: _Backward, saved: int, numbers: int
+    ) -> None:
+        self.fn = fn
+        self.meta = meta = traced.meta
         self.forward, self.backward = forward, backward
         self.count, self.saved, self.numbers = meta.num_forward, saved, numbers
         written = [meta.input_info[i].requires_grad for i in meta.mutated_inp_runtime_indices]
@@ -160,6 +195,8 @@ class _Differentiable:
     def __call__(self, args: list) -> list:
         tensors = [a for a in args if isinstance(a, Tensor)]
         positions = [isinstance(a, Tensor) for a in args]
+        # With one result there is nothing that a hook on it could miss.
+        once_more = _Again(self.fn, self.meta, args) if sum(self.graded) > 1 else None
         with ingot.no_grad():
             outs = self.forward(list(args))
         own = outs[: self.count]
@@ -168,6 +205,11 @@ class _Differentiable:
         slots = [i for i, o in enumerate(own) if isinstance(o, Tensor)]
         own = _without_bases(own)
         fixed = [own[i] for i in slots if not self.graded[i]]
+
+        def again() -> list:
+            outs = once_more.outputs()
+            return [outs[i] if self.graded[i] else None for i in slots]
+
         made, _ = _C._make_function(
             "CompiledFunctionBackward",
             lambda node, grads: self._run_backward(node, grads, slots, numbers, positions),
@@ -177,6 +219,7 @@ class _Differentiable:
             (),
             tuple(fixed),
             True,
+            again if once_more else None,
         )
         for i, tensor in zip(slots, made):
             own[i] = tensor
@@ -209,7 +252,9 @@ def _is_number(node: Any) -> bool:
     return isinstance(node, fx.Node) and isinstance(node.meta.get("val"), (_C.SymInt, _C.SymFloat, _C.SymBool))
 
 
-def _differentiable(traced: Traced, fw_compiler: Callable, bw_compiler: Callable, partition: Callable) -> Callable:
+def _differentiable(
+    fn: Callable, traced: Traced, fw_compiler: Callable, bw_compiler: Callable, partition: Callable
+) -> Callable:
     joint, meta = traced.graph_module, traced.meta
     fw, bw = partition(joint, examples_of(joint), num_fwd_outputs=meta.num_forward)
     returned = next(n for n in fw.graph.nodes if n.op == "output").args[0][meta.num_forward :]
@@ -219,7 +264,7 @@ def _differentiable(traced: Traced, fw_compiler: Callable, bw_compiler: Callable
     if numbers:  # its graph may depend on sizes that only this call has
         backward.compile()
     forward = _compile(fw_compiler, fw, meta)
-    return _Differentiable(traced, forward, backward, len(returned) - numbers, numbers)
+    return _Differentiable(fn, traced, forward, backward, len(returned) - numbers, numbers)
 
 
 # ---- inputs that share memory ----
@@ -320,7 +365,8 @@ def compile_flat(
         if traced is None:
             return lambda given: list(fn(*given))
     if traced.joint:
-        run = _differentiable(traced, fw_compiler, bw_compiler or fw_compiler, partition_fn)
+        flat = fn if shared is None else shared.wrap(fn)
+        run = _differentiable(flat, traced, fw_compiler, bw_compiler or fw_compiler, partition_fn)
     else:
         call = _compile(inference_compiler or fw_compiler, traced.graph_module, traced.meta)
 

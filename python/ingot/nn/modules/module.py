@@ -215,8 +215,6 @@ class Module:
     T_destination = TypeVar("T_destination", bound=dict[str, Any])
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if _C.compile_is_whole():
-            _C.compile_break("a module is made")  # it is no value of a graph
         if not self.call_super_init:
             if kwargs:
                 raise TypeError(
@@ -265,6 +263,8 @@ class Module:
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         if "_parameters" not in self.__dict__:
             raise AttributeError("cannot assign parameter before Module.__init__() call")
+        if param is not None and _C.compile_is_whole():
+            _C.compile_break("a module with parameters is made")  # they are no values of a graph
         self._check_name("parameter", name, self._parameters)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
