@@ -203,7 +203,7 @@ size_t ig_onnx_input_count(const ig_onnx *x) {
 static const char *found_input(ig_onnx *x, const ig_onnx *first, const ig_node *n, size_t k) {
   char text[128];
   ig_map_value *v = ig_map_find(&first->readers, n->name);
-  (void)snprintf(text, sizeof text, "onnx::%.80s_%zu", v ? (const char *)v->ptr : "Input", k);
+  (void)snprintf(text, sizeof text, "onnx::%.80s_%zu", v ? (const char *)v->ptr : "Shape", k);
   return ig_onnx_keep(x, text);
 }
 

@@ -496,3 +496,28 @@ def test_values_are_numbered_at_the_opset_of_the_file(make, opset, weights, outp
 def test_outputs_are_numbered_at_the_opset_of_the_file(fn, opset, name) -> None:
     proto = write(module(fn), (torch.rand(3, 4),), input_names=["x"], opset_version=opset)
     assert [o.name for o in proto.graph.output] == [name]
+
+
+def test_an_input_that_is_only_asked_for_sizes_stays_an_input() -> None:
+    asking = module(lambda x, y: x.reshape(-1, y.size(1)) * (y + 1).shape[1])
+    given = torch.randn(4, 3), torch.randn(5, 6)
+    proto = write(asking, given, input_names=["x", "y"], dynamic_axes={"y": {0: "n"}})
+    assert [v.name for v in proto.graph.input] == ["x", "y"]
+    same(proto, asking, *given)
+    # Sizes of an input without named axes are numbers, and so are those that nothing uses.
+    proto = write(asking, given, input_names=["x", "y"], dynamic_axes={"x": {0: "n"}})
+    assert [v.name for v in proto.graph.input] == ["x"]
+    unused = module(lambda x, y: (x + 1, y.size(1))[0])
+    proto = write(unused, given, input_names=["x", "y"], dynamic_axes={"y": {0: "n"}})
+    assert [v.name for v in proto.graph.input] == ["x"]
+
+
+def test_a_script_keeps_inputs_that_are_only_asked_for_sizes() -> None:
+    @torch.jit.script
+    def columns(x, y):
+        return x.reshape(-1, y.size(1))
+
+    given = torch.randn(4, 3), torch.randn(5, 6)
+    proto = write(columns, given, input_names=["x", "y"], dynamic_axes={"y": {0: "n"}})
+    assert [v.name for v in proto.graph.input] == ["x", "y"]
+    same(proto, columns, *given)

@@ -93,6 +93,17 @@ class Graph:
         named = self.dynamic.get(value.unique(), {})
         return None if sizes is None else [None if axis in named else size for axis, size in enumerate(sizes)]
 
+    def measured_inputs(self) -> list[int]:
+        """The user's inputs, by number, whose sizes the model asks for while they are not known ahead. What is computed
+        from an input counts as well."""
+        inputs = self.inputs()
+        skipped = sum(value.type().kind() == "ClassType" for value in inputs[:1])  # a script's module
+        varying = [k for k, value in enumerate(inputs) if value.unique() in self.dynamic]
+        if not varying:
+            return []
+        found = [k - skipped for k in ingot._C._size_reads(self.graph, varying)]
+        return [k for k in found if 0 <= k < self.user_inputs]
+
     def is_param(self, value: Any) -> bool:
         return value.node().kind() == "prim::Param"
 
