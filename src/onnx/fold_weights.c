@@ -237,6 +237,7 @@ static const char *next_folded(const ig_onnx *x, const ig_onnx_node *n) {
 static void add_folded(ig_onnx *x, const char *name, const char *op_type) {
   known *k = find(x, name);
   k->folded = false;
+  if (ig_onnx_share_weight(x, name, k->t)) return;
   char text[96];
   (void)snprintf(text, sizeof text, "onnx::%.60s_%zu", op_type, x->nvalues + k->number);
   const char *own = ig_onnx_keep(x, text);

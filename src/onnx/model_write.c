@@ -66,7 +66,7 @@ static bool same_bytes(const struct ig_onnx_tensor *a, const ig_tensor *b, ig_by
 
 // With the TorchScript conventions equal weights are one initializer; while a model is trained only
 // those that share memory.
-static bool share_weight(ig_onnx *x, const char *name, const ig_tensor *t) {
+bool ig_onnx_share_weight(ig_onnx *x, const char *name, const ig_tensor *t) {
   const ig_onnx_options *o = x->options;
   bool stored = !o->weights_as_inputs && !o->initializers_as_inputs && !x->functions;
   if (!o->torchscript || !stored || x->outer || !ig_tensor_is_dense(t)) return false;
@@ -93,7 +93,7 @@ static void add_weight(ig_onnx *x, const ig_node *n, const char *name, const ig_
   if (x->options->torchscript) own = ig_onnx_weight_name(x, name);
   ig_onnx_know_weight(x, own, t);
   (void)ig_onnx_set_name(x, n, own);
-  if (!share_weight(x, own, t)) push_tensor(x, own, t, true);
+  if (!ig_onnx_share_weight(x, own, t)) push_tensor(x, own, t, true);
 }
 
 // A tensor that the model's code made is a constant, and what is computed from it is folded.

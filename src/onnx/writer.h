@@ -324,6 +324,8 @@ bool ig_onnx_fold(ig_onnx *x, const ig_node *n, const ig_value *args);
 void ig_onnx_fold_free(ig_onnx *x);
 const char *ig_onnx_add_tensor(ig_onnx *x, const char *name, const ig_tensor *t);
 const char *ig_onnx_add_weight(ig_onnx *x, const char *name, const ig_tensor *t);
+// Whether the model already has an equal weight that `name` may stand for, which it then does.
+bool ig_onnx_share_weight(ig_onnx *x, const char *name, const ig_tensor *t);
 void ig_onnx_put_model(ig_onnx *x);
 void ig_onnx_add_weights(ig_onnx *x);
 void ig_onnx_put_nodes(ig_onnx *x, const ig_graph *g);

@@ -521,3 +521,15 @@ def test_a_script_keeps_inputs_that_are_only_asked_for_sizes() -> None:
     proto = write(columns, given, input_names=["x", "y"], dynamic_axes={"y": {0: "n"}})
     assert [v.name for v in proto.graph.input] == ["x", "y"]
     same(proto, columns, *given)
+
+
+def test_equal_weights_that_are_rearranged_are_one_initializer() -> None:
+    layer = nn.Linear(3, 3, bias=False)
+    other = nn.Linear(3, 3, bias=False)
+    other.load_state_dict(layer.state_dict())
+    model = nn.Sequential(layer, other)
+    given = torch.randn(2, 4, 3)
+    proto = write(model, given)
+    assert types(proto) == ["MatMul", "MatMul"]
+    assert len(proto.graph.initializer) == 1
+    same(proto, model, given)
