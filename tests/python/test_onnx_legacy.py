@@ -142,7 +142,7 @@ def test_packed_sequences_are_padded_batches_with_lengths() -> None:
     class Packed(nn.Module):
         def __init__(self, kind, first):
             super().__init__()
-            self.rnn = getattr(nn, kind)(3, 4, 2, bidirectional=True, batch_first=first)
+            self.rnn = getattr(nn, kind)(3, 4, 2, bidirectional=True, batch_first=first, dropout=0.3)
             self.first = first
 
         def forward(self, x, lengths):
@@ -155,7 +155,7 @@ def test_packed_sequences_are_padded_batches_with_lengths() -> None:
         for first in (False, True):
             x = torch.randn(5, 3, 3)
             lengths = torch.tensor([2, 3, 1, 1, 3]) if first else torch.tensor([2, 5, 1])
-            model = Packed(kind, first)
+            model = Packed(kind, first).eval()
             axes = {"x": {0: "a", 1: "b"}, "n": {0: "c"}}
             proto = write(model, (x, lengths), input_names=["x", "n"], dynamic_axes=axes)
             assert types(proto).count(kind) == 2
