@@ -207,19 +207,21 @@ static const char *found_input(ig_onnx *x, const ig_onnx *first, const ig_node *
   return ig_onnx_keep(x, text);
 }
 
-// Parameters and buffers are values too, used or not; the program's other inputs come first.
-static size_t values_before(const ig_onnx *x) {
+// Parameters and buffers are values too, used or not, each once; the program's other inputs come
+// first.
+static size_t values_before(ig_onnx *x) {
   const ig_input_spec *in = NULL;
   size_t n = ig_program_inputs(x->p, &in);
+  const size_t *first = ig_onnx_first_names(x);
   size_t count = 0;
-  for (size_t i = 0; i < n; i++) {
-    bool weight = in[i].kind != IG_INPUT_USER && in[i].kind != IG_INPUT_TOKEN;
+  for (size_t i = 0; first && i < n; i++) {
+    bool weight = in[i].kind != IG_INPUT_USER && in[i].kind != IG_INPUT_TOKEN && first[i] == i;
     count += weight || model_input(x, &in[i]);
   }
   return count;
 }
 
-size_t ig_onnx_value_count(const ig_onnx *x) {
+size_t ig_onnx_value_count(ig_onnx *x) {
   return values_before(x) + x->nmade;
 }
 

@@ -533,3 +533,65 @@ def test_equal_weights_that_are_rearranged_are_one_initializer() -> None:
     assert types(proto) == ["MatMul", "MatMul"]
     assert len(proto.graph.initializer) == 1
     same(proto, model, given)
+
+
+def test_a_tied_weight_has_its_first_name() -> None:
+    model = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))
+    model[1].weight = model[0].weight
+    proto = write(model, torch.ones(2, 3))
+    assert [t.name for t in proto.graph.initializer] == ["0.weight", "0.bias", "1.bias"]
+    assert [v.name for v in proto.graph.output] == ["5"]
+    same(proto, model, torch.randn(2, 3))
+
+
+class Weighted(nn.Module):
+    def __init__(self, compute) -> None:
+        super().__init__()
+        self.w = nn.Parameter(torch.randn(4, 3, 2))
+        self.compute = compute
+
+    def forward(self, x):
+        return x + self.compute(self.w)
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda w: w.transpose(0, 1).contiguous().sum((1, 2)),  # a copy of a rearranged weight
+        lambda w: w.transpose(0, 1).contiguous().view(3, -1).norm(dim=1),
+        lambda w: (w.abs() + 1).sum((0, 2)) + (w.transpose(0, 1).contiguous() * 2).sum((1, 2)),
+    ],
+)
+def test_copies_of_rearranged_weights_are_read(compute) -> None:
+    model = Weighted(compute)
+    same(write(model, torch.ones(3)), model, torch.randn(3))
+
+
+@pytest.mark.parametrize("opset", [13, 17, 18])
+def test_arithmetic_of_weights_is_done_ahead(opset) -> None:
+    model = Weighted(lambda w: -((w * 3 - w + w.norm(p=1)) / (w.norm(dim=0, keepdim=True) + 1)).sqrt())
+    with torch.no_grad():
+        model.w.copy_(model.w.abs())
+    given = torch.randn(4, 3, 2)
+    proto = write(model, given, opset_version=opset)
+    assert types(proto) == ["Add"]
+    want = model(given).detach().numpy()
+    assert np.isfinite(want).all()
+    np.testing.assert_allclose(run(proto, given)[0], want, rtol=1e-5)
+    proto = write(model, given, opset_version=opset, do_constant_folding=False)
+    assert "Sqrt" in types(proto)
+    np.testing.assert_allclose(run(proto, given)[0], want, rtol=1e-4)
+
+
+def test_inputs_of_scripts_have_their_names() -> None:
+    class Pair(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.fc = nn.Linear(3, 3)
+
+        def forward(self, x, y: tuple[torch.Tensor, torch.Tensor]):
+            return self.fc(x) + y[0] * y[1]
+
+    given = torch.randn(2, 3), (torch.randn(2, 3), torch.randn(3))
+    proto = write(torch.jit.script(Pair()), given)
+    assert [v.name for v in proto.graph.input] == ["x.1", "onnx::Mul_1", "onnx::Mul_2"]
