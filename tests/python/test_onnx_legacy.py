@@ -595,3 +595,20 @@ def test_inputs_of_scripts_have_their_names() -> None:
     given = torch.randn(2, 3), (torch.randn(2, 3), torch.randn(3))
     proto = write(torch.jit.script(Pair()), given)
     assert [v.name for v in proto.graph.input] == ["x.1", "onnx::Mul_1", "onnx::Mul_2"]
+
+
+@pytest.mark.parametrize(
+    ("fn", "operators", "given"),
+    [
+        (lambda x: torch.arange(5) + x, ["Constant", "Add"], lambda: [torch.randn(5)]),
+        (lambda x, i: x[:, i], ["Gather"], lambda: [torch.randn(3, 5), torch.tensor([4, 0], dtype=torch.int32)]),
+        (lambda x, m: x[:, m], None, lambda: [torch.randn(3, 2), torch.tensor([False, True])]),
+        (torch.dot, ["MatMul"], lambda: [torch.randn(4), torch.randn(4)]),
+        (torch.dot, ["MatMul"], lambda: [torch.tensor([1, 2]), torch.tensor([3, 4])]),
+    ],
+)
+def test_operands_are_not_converted_where_nothing_asks_for_it(fn, operators, given) -> None:
+    model = module(fn)
+    proto = write(model, tuple(given()))
+    assert operators is None or types(proto) == operators
+    same(proto, model, *given())
