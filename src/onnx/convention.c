@@ -18,8 +18,8 @@ typedef struct maker {
 
 // ---- nodes
 
-// An operator as PyTorch's graphs name it: "onnx::Gemm", "my.domain::Op". Calls that stay ATen's are
-// in its namespace there.
+// An operator as PyTorch's graphs name it: "onnx::Gemm", "my.domain::Op". Calls that stay ATen's
+// are in its namespace there.
 static const char *kind_of(ig_onnx *x, const ig_onnx_node *n) {
   const char *space = n->domain ? n->domain : "onnx";
   if (strcmp(space, "org.pytorch.aten") == 0) space = "aten";
@@ -72,8 +72,7 @@ static const char *node_name(ig_onnx *x, const char *op_type) {
 
 const char *ig_onnx_convention_node(ig_onnx *x, const ig_onnx_node *n, const char *out) {
   ig_onnx_read_folded(x, n);
-  for (size_t i = 0; !n->many && n->in[i]; i++)
-    note_reader(x, ig_onnx_file_name(x, n->in[i]), n);
+  for (size_t i = 0; !n->many && n->in[i]; i++) note_reader(x, ig_onnx_file_name(x, n->in[i]), n);
   for (size_t i = 0; n->many && i < n->nmany; i++)
     note_reader(x, ig_onnx_file_name(x, n->many[i]), n);
   ig_onnx_skip_attributes(x, n);

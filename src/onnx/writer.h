@@ -322,6 +322,9 @@ void ig_onnx_put_tensor(ig_onnx *x, const struct ig_onnx_tensor *t);  // fields 
 const char *ig_onnx_add_shared(ig_onnx *x, const char *path, const ig_tensor *t);
 // Folds the call if all its operands are known; its result is then written when it is used.
 bool ig_onnx_fold(ig_onnx *x, const ig_node *n, const ig_value *args);
+// The same for a call that fills a tensor of known sizes with a number, whatever its operands are:
+// with the TorchScript conventions.
+bool ig_onnx_fold_filled(ig_onnx *x, const ig_onnx_call *call, const ig_value *number);
 void ig_onnx_fold_free(ig_onnx *x);
 const char *ig_onnx_add_tensor(ig_onnx *x, const char *name, const ig_tensor *t);
 const char *ig_onnx_add_weight(ig_onnx *x, const char *name, const ig_tensor *t);

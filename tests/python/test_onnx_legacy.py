@@ -612,3 +612,16 @@ def test_operands_are_not_converted_where_nothing_asks_for_it(fn, operators, giv
     proto = write(model, tuple(given()))
     assert operators is None or types(proto) == operators
     same(proto, model, *given())
+
+
+@pytest.mark.parametrize("make", [torch.zeros_like, torch.ones_like, lambda x: x.new_full((2, 3), 4)])
+def test_tensors_filled_with_a_number_are_constants_where_sizes_are_known(make) -> None:
+    model = module(lambda x, y: x + make(y))
+    given = torch.randn(2, 3), torch.randn(2, 3)
+    proto = write(model, given, input_names=["x", "y"])
+    assert types(proto) == ["Constant", "Add"] and len(proto.graph.input) == 1
+    same(proto, model, *given)
+    model = module(lambda x: x + torch.zeros_like(x))
+    proto = write(model, given[:1], input_names=["x"], dynamic_axes={"x": {0: "n"}})
+    assert types(proto) == ["Shape", "ConstantOfShape", "Add"]
+    same(proto, model, torch.randn(5, 3))
