@@ -75,6 +75,7 @@ bool ig_onnx_share_weight(ig_onnx *x, const char *name, const ig_tensor *t) {
     const struct ig_onnx_tensor *w = &x->tensors.at[i];
     if (!w->is_weight || !same_bytes(w, t, bytes)) continue;
     if (o->training && w->data.at != bytes.at) continue;
+    if (strcmp(w->name, name) == 0) continue;  // a value may have the name of another weight
     ig_onnx_same(x, w->name, name);
     return true;
   }

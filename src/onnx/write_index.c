@@ -131,7 +131,7 @@ static bool is_first_mask(const ig_value *list) {
     if (one && i) return false;
     if (one) t = one;
   }
-  return t && t->dtype == IG_BOOL && t->ndim > 0;
+  return t && (t->dtype == IG_BOOL || t->dtype == IG_U8) && t->ndim > 0;
 }
 
 static void take_places(ig_onnx *x, const char *self, const char *mask, const char *out) {
@@ -163,7 +163,7 @@ static void index(ig_onnx *x, const ig_onnx_call *call) {
     return;
   }
   if (is_first_mask(&call->args[1])) {
-    const char *mask = ig_onnx_operand(x, &call->args[1].list.at[0], IG_BOOL);
+    const char *mask = ig_onnx_operand(x, &call->args[1].list.at[0], IG_DTYPE_COUNT);
     take_places(x, self_of(x, call), mask, call->out);
     return;
   }

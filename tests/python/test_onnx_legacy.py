@@ -603,6 +603,11 @@ def test_inputs_of_scripts_have_their_names() -> None:
         (lambda x: torch.arange(5) + x, ["Constant", "Add"], lambda: [torch.randn(5)]),
         (lambda x, i: x[:, i], ["Gather"], lambda: [torch.randn(3, 5), torch.tensor([4, 0], dtype=torch.int32)]),
         (lambda x, m: x[:, m], None, lambda: [torch.randn(3, 2), torch.tensor([False, True])]),
+        (
+            lambda x, m: x[m],
+            ["NonZero", "Transpose", "GatherND"],
+            lambda: [torch.randn(3, 2), torch.tensor([0, 1, 1], dtype=torch.uint8)],
+        ),
         (torch.dot, ["MatMul"], lambda: [torch.randn(4), torch.randn(4)]),
         (torch.dot, ["MatMul"], lambda: [torch.tensor([1, 2]), torch.tensor([3, 4])]),
     ],
