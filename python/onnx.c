@@ -437,6 +437,13 @@ static bool take_measured(PyObject *given, ig_onnx_options *options) {
   return true;
 }
 
+static void take_translations(PyObject *given, ig_onnx_options *options) {
+  if (!PyDict_Check(given)) return;
+  options->translates = translates;
+  options->translate = translate;
+  options->user = given;
+}
+
 static void drop_lists(const ig_onnx_options *options) {
   PyMem_Free((void *)options->weights);
   PyMem_Free((void *)options->opsets);
@@ -514,11 +521,7 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
   options.training = training;
   PyObject *keep[2] = {NULL, NULL};
   PyObject *out = NULL;
-  if (PyDict_Check(translations)) {
-    options.translates = translates;
-    options.translate = translate;
-    options.user = translations;
-  }
+  take_translations(translations, &options);
   if (take_external(external, &options.external) && take_weights(weights, &options) &&
       take_opsets(opsets, &options) && take_axes(axes, &options) &&
       take_sequences(sequences, &options) && take_measured(measured, &options) &&

@@ -622,15 +622,17 @@ static PyObject *size_reads(PyObject *unused, PyObject *args) {
   size_t n = g->body->n_in;
   bool *varying = PyMem_Calloc(n + 1, sizeof *varying);
   bool *asked = PyMem_Calloc(n + 1, sizeof *asked);
-  PyObject *out = varying && asked ? Py_None : PyErr_NoMemory();
-  for (Py_ssize_t i = 0; out && i < PyList_GET_SIZE(given); i++) {
+  bool ok = varying && asked;
+  if (!ok) (void)PyErr_NoMemory();
+  for (Py_ssize_t i = 0; ok && i < PyList_GET_SIZE(given); i++) {
     size_t number = PyLong_AsSize_t(PyList_GET_ITEM(given, i));
-    if (PyErr_Occurred()) out = NULL;
-    if (out && number < n) varying[number] = true;
+    ok = !PyErr_Occurred();
+    if (ok && number < n) varying[number] = true;
   }
-  if (out) {
-    bool ok = ig_sgraph_size_reads(self_of(o)->unit, g, varying, asked);
-    out = ok ? list_of_marked(asked, n) : py_raise(g->c);
+  PyObject *out = NULL;
+  if (ok) {
+    bool found = ig_sgraph_size_reads(self_of(o)->unit, g, varying, asked);
+    out = found ? list_of_marked(asked, n) : py_raise(g->c);
   }
   PyMem_Free(varying);
   PyMem_Free(asked);
