@@ -419,11 +419,37 @@ static bool take_sequences(PyObject *given, ig_onnx_options *options) {
   return true;
 }
 
+// [number of an input]
+static bool take_measured(PyObject *given, ig_onnx_options *options) {
+  if (given == Py_None) return true;
+  if (!PyList_Check(given)) {
+    PyErr_SetString(PyExc_TypeError, "measured_inputs: expected a list of integers");
+    return false;
+  }
+  size_t *list = PyMem_Calloc((size_t)PyList_GET_SIZE(given) + 1, sizeof *list);
+  options->measured_inputs = list;
+  if (!list) return PyErr_NoMemory() != NULL;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(given); i++) {
+    size_t number = PyLong_AsSize_t(PyList_GET_ITEM(given, i));
+    if (PyErr_Occurred()) return false;
+    list[options->nmeasured_inputs++] = number;
+  }
+  return true;
+}
+
+static void take_translations(PyObject *given, ig_onnx_options *options) {
+  if (!PyDict_Check(given)) return;
+  options->translates = translates;
+  options->translate = translate;
+  options->user = given;
+}
+
 static void drop_lists(const ig_onnx_options *options) {
   PyMem_Free((void *)options->weights);
   PyMem_Free((void *)options->opsets);
   PyMem_Free((void *)options->axes);
   PyMem_Free((void *)options->sequences);
+  PyMem_Free((void *)options->measured_inputs);
   PyMem_Free((void *)options->input_names);
   PyMem_Free((void *)options->output_names);
 }
@@ -452,6 +478,7 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
                          "training",
                          "sequences",
                          "none_outputs",
+                         "measured_inputs",
                          NULL};
   const char *path = NULL;
   const char *external = "auto";
@@ -471,14 +498,15 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
   PyObject *opsets = Py_None;
   PyObject *axes = Py_None;
   PyObject *sequences = Py_None;
+  PyObject *measured = Py_None;
   int torchscript = 0;
   int nones = 0;
   int training = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|z$isOOppppppppOOOOppOp:write_onnx", keys, &path,
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|z$isOOppppppppOOOOppOpO:write_onnx", keys, &path,
                                    &options.opset, &external, &inputs, &outputs, &functions,
                                    &as_inputs, &defaults, &metadata, &names, &folding,
                                    &user_outputs, &dry, &translations, &weights, &opsets, &axes,
-                                   &torchscript, &training, &sequences, &nones)) {
+                                   &torchscript, &training, &sequences, &nones, &measured)) {
     return NULL;
   }
   options.functions = functions;
@@ -493,14 +521,10 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
   options.training = training;
   PyObject *keep[2] = {NULL, NULL};
   PyObject *out = NULL;
-  if (PyDict_Check(translations)) {
-    options.translates = translates;
-    options.translate = translate;
-    options.user = translations;
-  }
+  take_translations(translations, &options);
   if (take_external(external, &options.external) && take_weights(weights, &options) &&
       take_opsets(opsets, &options) && take_axes(axes, &options) &&
-      take_sequences(sequences, &options) &&
+      take_sequences(sequences, &options) && take_measured(measured, &options) &&
       take_names(inputs, &keep[0], &options.input_names, &options.ninput_names) &&
       take_names(outputs, &keep[1], &options.output_names, &options.noutput_names)) {
     out = write_to(o, path, dry, &options);

@@ -599,6 +599,44 @@ static PyObject *calls(PyObject *unused, PyObject *o) {
   return list;
 }
 
+static PyObject *list_of_marked(const bool *marked, size_t n) {
+  PyObject *list = PyList_New(0);
+  for (size_t i = 0; list && i < n; i++) {
+    PyObject *number = marked[i] ? PyLong_FromSize_t(i) : NULL;
+    if (marked[i] && (!number || PyList_Append(list, number) != 0)) Py_CLEAR(list);
+    Py_XDECREF(number);
+  }
+  return list;
+}
+
+// _size_reads(graph, varying) -> the inputs that live calls ask for sizes; inputs are numbers
+static PyObject *size_reads(PyObject *unused, PyObject *args) {
+  PyObject *o = NULL;
+  PyObject *given = NULL;
+  (void)unused;
+  if (!PyArg_ParseTuple(args, "OO!:_size_reads", &o, &PyList_Type, &given)) return NULL;
+  const ig_sgraph *g = py_sgraph_of(o);
+  if (!g) return NULL;
+  size_t n = g->body->n_in;
+  bool *varying = PyMem_Calloc(n + 1, sizeof *varying);
+  bool *asked = PyMem_Calloc(n + 1, sizeof *asked);
+  bool ok = varying && asked;
+  if (!ok) (void)PyErr_NoMemory();
+  for (Py_ssize_t i = 0; ok && i < PyList_GET_SIZE(given); i++) {
+    size_t number = PyLong_AsSize_t(PyList_GET_ITEM(given, i));
+    ok = !PyErr_Occurred();
+    if (ok && number < n) varying[number] = true;
+  }
+  PyObject *out = NULL;
+  if (ok) {
+    bool found = ig_sgraph_size_reads(self_of(o)->unit, g, varying, asked);
+    out = found ? list_of_marked(asked, n) : py_raise(g->c);
+  }
+  PyMem_Free(varying);
+  PyMem_Free(asked);
+  return out;
+}
+
 static bool add_kinds(PyObject *set, const ig_sblock *b) {
   for (const ig_snode *n = b->first; n; n = n->next) {
     PyObject *kind = PyUnicode_FromString(n->kind);
@@ -623,6 +661,7 @@ static PyMethodDef functions[] = {
     {"_calls", calls, METH_O, NULL},
     {"_kinds", kinds, METH_O, NULL},
     {"_operator_name", operator_name, METH_O, NULL},
+    {"_size_reads", size_reads, METH_VARARGS, NULL},
     {"parse_ir", WITH_KEYWORDS(parse_ir), METH_VARARGS | METH_KEYWORDS, NULL},
     {"_jit_pass_dce", pass_dce, METH_O, NULL},
     {"_jit_pass_cse", pass_cse, METH_O, NULL},

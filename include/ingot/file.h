@@ -118,6 +118,10 @@ typedef struct ig_onnx_options {
   bool none_outputs;  // from opset 15 on, None among the results is an output, an empty optional
   const ig_onnx_sequence *sequences;
   size_t nsequences;
+  // Inputs, by number, that the caller's model asks for their sizes: with `torchscript` they are
+  // inputs of the file even if no node of it reads them, because the sizes are numbers in it.
+  const size_t *measured_inputs;
+  size_t nmeasured_inputs;
   // The conventions of PyTorch's TorchScript exporter: constants are nodes, inputs that nothing
   // reads and versions of unused domains are left out, nodes are named by module path ("/fc/Gemm"),
   // unnamed inputs and outputs by reader and number ("onnx::Gemm_0", "7"), sizes that are computed

@@ -18,10 +18,20 @@ typedef struct maker {
 
 // ---- nodes
 
-static void note_reader(ig_onnx *x, const char *name, const char *op_type) {
+// An operator as PyTorch's graphs name it: "onnx::Gemm", "my.domain::Op". Calls that stay ATen's
+// are in its namespace there.
+static const char *kind_of(ig_onnx *x, const ig_onnx_node *n) {
+  const char *space = n->domain ? n->domain : "onnx";
+  if (strcmp(space, "org.pytorch.aten") == 0) space = "aten";
+  char text[128];
+  (void)snprintf(text, sizeof text, "%.60s::%.60s", space, n->op_type);
+  return ig_onnx_keep(x, text);
+}
+
+static void note_reader(ig_onnx *x, const char *name, const ig_onnx_node *n) {
   ig_map_value *v = name[0] ? ig_map_put(&x->readers, name) : NULL;
   if (name[0] && !v) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
-  if (v && !v->ptr) v->ptr = (void *)op_type;
+  if (v && !v->ptr) v->ptr = (void *)kind_of(x, n);
 }
 
 static void note_maker(ig_onnx *x, const char *name, const char *op_type) {
@@ -62,10 +72,9 @@ static const char *node_name(ig_onnx *x, const char *op_type) {
 
 const char *ig_onnx_convention_node(ig_onnx *x, const ig_onnx_node *n, const char *out) {
   ig_onnx_read_folded(x, n);
-  for (size_t i = 0; !n->many && n->in[i]; i++)
-    note_reader(x, ig_onnx_file_name(x, n->in[i]), n->op_type);
+  for (size_t i = 0; !n->many && n->in[i]; i++) note_reader(x, ig_onnx_file_name(x, n->in[i]), n);
   for (size_t i = 0; n->many && i < n->nmany; i++)
-    note_reader(x, ig_onnx_file_name(x, n->many[i]), n->op_type);
+    note_reader(x, ig_onnx_file_name(x, n->many[i]), n);
   ig_onnx_skip_attributes(x, n);
   note_maker(x, ig_onnx_file_name(x, out), n->op_type);
   ig_onnx_note_sizes(x, n, out);
@@ -203,23 +212,25 @@ size_t ig_onnx_input_count(const ig_onnx *x) {
 static const char *found_input(ig_onnx *x, const ig_onnx *first, const ig_node *n, size_t k) {
   char text[128];
   ig_map_value *v = ig_map_find(&first->readers, n->name);
-  (void)snprintf(text, sizeof text, "onnx::%.80s_%zu", v ? (const char *)v->ptr : "Input", k);
+  (void)snprintf(text, sizeof text, "%.100s_%zu", v ? (const char *)v->ptr : "onnx::Shape", k);
   return ig_onnx_keep(x, text);
 }
 
-// Parameters and buffers are values too, used or not; the program's other inputs come first.
-static size_t values_before(const ig_onnx *x) {
+// Parameters and buffers are values too, used or not, each once; the program's other inputs come
+// first.
+static size_t values_before(ig_onnx *x) {
   const ig_input_spec *in = NULL;
   size_t n = ig_program_inputs(x->p, &in);
+  const size_t *first = ig_onnx_first_names(x);
   size_t count = 0;
-  for (size_t i = 0; i < n; i++) {
-    bool weight = in[i].kind != IG_INPUT_USER && in[i].kind != IG_INPUT_TOKEN;
+  for (size_t i = 0; first && i < n; i++) {
+    bool weight = in[i].kind != IG_INPUT_USER && in[i].kind != IG_INPUT_TOKEN && first[i] == i;
     count += weight || model_input(x, &in[i]);
   }
   return count;
 }
 
-size_t ig_onnx_value_count(const ig_onnx *x) {
+size_t ig_onnx_value_count(ig_onnx *x) {
   return values_before(x) + x->nmade;
 }
 

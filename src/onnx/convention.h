@@ -57,6 +57,6 @@ bool ig_onnx_is_constant(const ig_onnx *x, const char *name);  // of the writer,
 const char *ig_onnx_weight_name(ig_onnx *x, const char *name);
 // The inputs that the model has, before unread ones are left out.
 size_t ig_onnx_input_count(const ig_onnx *x);
-size_t ig_onnx_value_count(const ig_onnx *x);  // inputs, weights and results of nodes
+size_t ig_onnx_value_count(ig_onnx *x);  // inputs, weights and results of nodes
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/cause.h"
 #include "onnx/writer.h"
 #include "sym/report.h"
+#include "tensor/copy.h"
 
 const ig_tensor *ig_onnx_tensor_of(const ig_value *v) {
   if (v->kind == IG_KIND_TENSOR) return v->tensor;
@@ -59,9 +60,29 @@ bool ig_onnx_is_symbolic(const ig_value *v) {
   return expr_of(value_of(v)) != NULL;
 }
 
+// With the TorchScript conventions a constant has the type in which it is read; NULL: n is not one.
+static const char *typed_constant(ig_onnx *x, const ig_node *n, ig_dtype dtype) {
+  ig_table_slot *known = x->options->torchscript ? ig_table_find(&x->folded, n) : NULL;
+  const ig_tensor *t = known ? known->value : NULL;
+  if (!t || !ig_tensor_is_dense(t)) return NULL;
+  int64_t dims[IG_MAX_DIM];
+  for (int d = 0; d < t->ndim; d++) dims[d] = ig_tensor_size(t, d).value;
+  ig_str key = ig_str_make(x->c->alloc);
+  ig_str_add(&key, "%s of %s", ig_dtype_text(dtype), n->name);
+  const char *name = "";
+  if (key.failed) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+  void *data = key.failed ? NULL : ig_onnx_constant(x, key.at, dtype, dims, t->ndim, &name);
+  if (data) ig_tensor_read(t, dtype, data);
+  ig_str_free(&key);
+  return name;
+}
+
 const char *ig_onnx_operand(ig_onnx *x, const ig_value *v, ig_dtype dtype) {
   const ig_tensor *t = ig_onnx_tensor_of(v);
   if (t) {
+    bool other = dtype != IG_DTYPE_COUNT && t->dtype != dtype;
+    const char *constant = other ? typed_constant(x, v->node, dtype) : NULL;
+    if (constant) return constant;
     const char *name = name_of(x, v->node);
     return dtype == IG_DTYPE_COUNT || t->dtype == dtype ? name : ig_onnx_cast(x, name, dtype, NULL);
   }

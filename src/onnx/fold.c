@@ -2,6 +2,7 @@
 // Constant folding: calls whose operands are all known when the model is written, and whose results
 // are small, are evaluated. A result becomes an initializer when a remaining call uses it. Weights
 // of the program are never folded.
+#include "ingot/aten.h"
 #include "ingot/library.h"
 #include "onnx/writer.h"
 #include "tensor/copy.h"
@@ -65,6 +66,29 @@ static void settle_lists(ig_onnx *x, const ig_op *op, ig_value *args) {
   }
 }
 
+static bool set_result(ig_onnx *x, const ig_node *n, ig_tensor *t) {
+  ig_table_slot *slot = ig_table_put(&x->folded, n);
+  if (!slot) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+  if (slot) slot->value = ig_tensor_retain(t);
+  return slot != NULL;
+}
+
+bool ig_onnx_fold_filled(ig_onnx *x, const ig_onnx_call *call, const ig_value *number) {
+  const ig_tensor *t = call->val;
+  bool whole = x->options->torchscript && !x->options->no_folding && call->node;
+  if (!whole || !is_small(t)) return false;
+  ig_ctx *c = x->c;
+  ig_mode_scope mode = ig_mode_push_sym(c, NULL);
+  ig_scope s = ig_scope_open(c);
+  ig_tensor *made = ig_full_with(c, ig_of_ints(ig_sizes(t), (size_t)t->ndim), *number,
+                                 ig_of_dtype(t->dtype), ig_none(), ig_none(), ig_none());
+  bool ok =
+      made && ig_ctx_status(c) == IG_OK && !ig_is_fake(made) && set_result(x, call->node, made);
+  ig_scope_close(c, s);
+  ig_mode_pop(c, &mode);
+  return ok;
+}
+
 bool ig_onnx_fold(ig_onnx *x, const ig_node *n, const ig_value *given) {
   if (n->val.kind != IG_KIND_TENSOR || !is_small(n->val.tensor)) return false;
   if (ig_op_is_random(n->op) || n->op->user || ig_op_mutates(n->op)) return false;
@@ -78,14 +102,11 @@ bool ig_onnx_fold(ig_onnx *x, const ig_node *n, const ig_value *given) {
   ig_scope s = ig_scope_open(c);
   ig_value out = ig_none();
   ig_call(c, n->op, args, &out);
-  ig_table_slot *slot = NULL;
   bool ok = ig_ctx_status(c) == IG_OK && out.kind == IG_KIND_TENSOR && !ig_is_fake(out.tensor);
-  if (ok) slot = ig_table_put(&x->folded, n);
-  if (ok && !slot) (void)ig_fail(c, IG_NOMEM, "out of memory");
-  if (slot) slot->value = ig_tensor_retain(out.tensor);
+  ok = ok && set_result(x, n, out.tensor);
   ig_scope_close(c, s);
   ig_mode_pop(c, &mode);
-  return slot != NULL;
+  return ok;
 }
 
 void ig_onnx_fold_free(ig_onnx *x) {

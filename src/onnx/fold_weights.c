@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// With the TorchScript conventions, nodes that only rearrange weights are evaluated when the model
-// is written: the result is an initializer "onnx::<reader>_<number>", and weights that nothing else
-// reads are left out. The table below has the operators that rows apply to weights.
+// With the TorchScript conventions, nodes that only rearrange weights or compute with them are
+// evaluated when the model is written: the result is an initializer "onnx::<reader>_<number>", and
+// weights that nothing else reads are left out.
 #include <stdio.h>
 #include <string.h>
 
@@ -18,8 +18,18 @@ typedef struct ig_onnx_known {
   size_t number;  // of the results folded before
 } known;
 
+// The name under which a value is known: its own, or that of what it is a copy of. NULL: it is not.
+static const char *known_name(const ig_onnx *x, const char *name) {
+  while (name && name[0] && !ig_map_find(&x->known, name)) {
+    ig_map_value *v = ig_map_find(&x->aliases, name);
+    name = v ? v->text : NULL;
+  }
+  return name && name[0] ? name : NULL;
+}
+
 static known *find(const ig_onnx *x, const char *name) {
-  ig_map_value *v = name && name[0] ? ig_map_find(&x->known, name) : NULL;
+  const char *own = known_name(x, name);
+  ig_map_value *v = own ? ig_map_find(&x->known, own) : NULL;
   return v ? v->ptr : NULL;
 }
 
@@ -149,12 +159,69 @@ static ig_tensor *concat(ig_ctx *c, const args *a) {
   return axis ? ig_cat_with(c, ig_of_list(list, n), ig_const(axis->i)) : NULL;
 }
 
+// Arithmetic of floating-point tensors; that of integers rounds and wraps in its own way.
+static bool are_floats(const args *a) {
+  bool two = a->in[1] != NULL;
+  return ig_dtype_is_float(a->in[0]->dtype) && (!two || a->in[1]->dtype == a->in[0]->dtype);
+}
+
+static ig_tensor *add_two(ig_ctx *c, const args *a) {
+  return a->in[1] && are_floats(a) ? ig_add_tensor(c, a->in[0], a->in[1]) : NULL;
+}
+
+static ig_tensor *subtract(ig_ctx *c, const args *a) {
+  return a->in[1] && are_floats(a) ? ig_sub_tensor(c, a->in[0], a->in[1]) : NULL;
+}
+
+static ig_tensor *multiply(ig_ctx *c, const args *a) {
+  return a->in[1] && are_floats(a) ? ig_mul_tensor(c, a->in[0], a->in[1]) : NULL;
+}
+
+static ig_tensor *divide(ig_ctx *c, const args *a) {
+  return a->in[1] && are_floats(a) ? ig_div_tensor(c, a->in[0], a->in[1]) : NULL;
+}
+
+static ig_tensor *negate(ig_ctx *c, const args *a) {
+  return are_floats(a) ? ig_neg(c, a->in[0]) : NULL;
+}
+
+static ig_tensor *root(ig_ctx *c, const args *a) {
+  return are_floats(a) ? ig_sqrt(c, a->in[0]) : NULL;
+}
+
+// The axes are an attribute, from opset 18 on an operand; without any all are meant.
+static ig_tensor *norm(ig_ctx *c, const args *a, int64_t order) {
+  const ig_onnx_attr *axes = attr_of(a->n, "axes");
+  const ig_onnx_attr *keep = attr_of(a->n, "keepdims");
+  ig_int dims[IG_MAX_DIM];
+  size_t n = axes ? axes->n : 0;
+  bool operand = !axes && a->in[1];
+  if (operand && a->in[1]->dtype != IG_I64) return NULL;
+  if (operand) n = (size_t)ig_tensor_numel(a->in[1]);
+  if (!ig_dtype_is_float(a->in[0]->dtype) || n > IG_MAX_DIM) return NULL;
+  for (size_t i = 0; i < n; i++) dims[i] = ig_const(operand ? number(a, 1, i) : axes->ints[i]);
+  return ig_linalg_vector_norm_with(c, a->in[0], ig_of_i64(order),
+                                    n ? ig_of_ints(dims, n) : ig_none(), !keep || keep->i != 0,
+                                    ig_none());
+}
+
+static ig_tensor *norm_one(ig_ctx *c, const args *a) {
+  return norm(c, a, 1);
+}
+
+static ig_tensor *norm_two(ig_ctx *c, const args *a) {
+  return norm(c, a, 2);
+}
+
+// The operators that PyTorch's exporter folds and that rows apply to weights.
 static const struct {
   const char *op;
   ig_tensor *(*fn)(ig_ctx *c, const args *a);
 } table[] = {{"Transpose", transpose}, {"Unsqueeze", unsqueeze}, {"Squeeze", squeeze},
              {"Gather", gather},       {"Slice", slice},         {"Reshape", reshape},
-             {"Concat", concat}};
+             {"Concat", concat},       {"Add", add_two},         {"Sub", subtract},
+             {"Mul", multiply},        {"Div", divide},          {"Neg", negate},
+             {"Sqrt", root},           {"ReduceL1", norm_one},   {"ReduceL2", norm_two}};
 
 static ig_tensor *(*function_of(const char *op))(ig_ctx *, const args *) {
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)
@@ -228,7 +295,7 @@ static const char *next_folded(const ig_onnx *x, const ig_onnx_node *n) {
   for (size_t i = 0; n->many ? i < n->nmany : in[i] != NULL; i++) {
     const known *k = find(x, in[i]);
     if (!k || !k->folded || (least && least->number < k->number)) continue;
-    name = in[i];
+    name = known_name(x, in[i]);
     least = k;
   }
   return name;
@@ -237,6 +304,7 @@ static const char *next_folded(const ig_onnx *x, const ig_onnx_node *n) {
 static void add_folded(ig_onnx *x, const char *name, const char *op_type) {
   known *k = find(x, name);
   k->folded = false;
+  if (ig_onnx_share_weight(x, name, k->t)) return;
   char text[96];
   (void)snprintf(text, sizeof text, "onnx::%.60s_%zu", op_type, x->nvalues + k->number);
   const char *own = ig_onnx_keep(x, text);

@@ -281,14 +281,25 @@ static void put_inputs(ig_onnx *x) {
   }
 }
 
-// With the TorchScript conventions, when all nodes are known: the inputs that some node reads.
+static bool is_measured(const ig_onnx *x, size_t input) {
+  for (size_t i = 0; i < x->options->nmeasured_inputs; i++) {
+    if (x->options->measured_inputs[i] == input) return true;
+  }
+  return false;
+}
+
+// With the TorchScript conventions, when all nodes are known: the inputs that some node reads or
+// whose sizes the model asks for.
 static void put_read_inputs(ig_onnx *x) {
   const ig_input_spec *in = NULL;
   size_t n = ig_program_inputs(x->p, &in);
+  size_t k = 0;
   const ig_node *next = x->g->first;
   for (size_t i = 0; i < n; i++) {
     const ig_node *node = placeholder_of(x, &in[i], &next);
-    if (node && is_input(node) && ig_onnx_is_read(x, input_name(x, node))) put_input(x, node);
+    if (!node || !is_input(node)) continue;
+    if (ig_onnx_is_read(x, input_name(x, node)) || is_measured(x, k)) put_input(x, node);
+    k++;
   }
 }
 

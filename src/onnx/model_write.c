@@ -66,7 +66,7 @@ static bool same_bytes(const struct ig_onnx_tensor *a, const ig_tensor *b, ig_by
 
 // With the TorchScript conventions equal weights are one initializer; while a model is trained only
 // those that share memory.
-static bool share_weight(ig_onnx *x, const char *name, const ig_tensor *t) {
+bool ig_onnx_share_weight(ig_onnx *x, const char *name, const ig_tensor *t) {
   const ig_onnx_options *o = x->options;
   bool stored = !o->weights_as_inputs && !o->initializers_as_inputs && !x->functions;
   if (!o->torchscript || !stored || x->outer || !ig_tensor_is_dense(t)) return false;
@@ -75,6 +75,7 @@ static bool share_weight(ig_onnx *x, const char *name, const ig_tensor *t) {
     const struct ig_onnx_tensor *w = &x->tensors.at[i];
     if (!w->is_weight || !same_bytes(w, t, bytes)) continue;
     if (o->training && w->data.at != bytes.at) continue;
+    if (strcmp(w->name, name) == 0) continue;  // a value may have the name of another weight
     ig_onnx_same(x, w->name, name);
     return true;
   }
@@ -93,7 +94,7 @@ static void add_weight(ig_onnx *x, const ig_node *n, const char *name, const ig_
   if (x->options->torchscript) own = ig_onnx_weight_name(x, name);
   ig_onnx_know_weight(x, own, t);
   (void)ig_onnx_set_name(x, n, own);
-  if (!share_weight(x, own, t)) push_tensor(x, own, t, true);
+  if (!ig_onnx_share_weight(x, own, t)) push_tensor(x, own, t, true);
 }
 
 // A tensor that the model's code made is a constant, and what is computed from it is folded.
@@ -103,19 +104,66 @@ static void add_constant(ig_onnx *x, const ig_node *n, const ig_tensor *t) {
   if (slot) slot->value = ig_tensor_retain((ig_tensor *)t);
 }
 
+static const ig_tensor *weight_of(const ig_onnx *x, const ig_input_spec *in) {
+  bool weight = in->kind != IG_INPUT_USER && in->kind != IG_INPUT_TOKEN && in->target;
+  return weight ? ig_program_find_weight(x->p, in->target) : NULL;
+}
+
+static bool is_same_tensor(const ig_tensor *a, const ig_tensor *b) {
+  bool same = a->storage == b->storage && a->dtype == b->dtype && a->ndim == b->ndim &&
+              a->offset.value == b->offset.value;
+  for (int d = 0; same && d < a->ndim; d++) {
+    same = ig_sizes(a)[d].value == ig_sizes(b)[d].value &&
+           ig_strides(a)[d].value == ig_strides(b)[d].value;
+  }
+  return same;
+}
+
+const size_t *ig_onnx_first_names(ig_onnx *x) {
+  const ig_input_spec *in = NULL;
+  size_t n = ig_program_inputs(x->p, &in);
+  if (x->first_names) return x->first_names;
+  x->first_names = ig_onnx_push(x, ig_mem_mul(n + 1, sizeof *x->first_names));
+  ig_table seen = ig_table_make(x->c->alloc);
+  for (size_t i = 0; x->first_names && i < n; i++) {
+    const ig_tensor *t = x->options->torchscript ? weight_of(x, &in[i]) : NULL;
+    ig_table_slot *s = t ? ig_table_put(&seen, t->storage) : NULL;
+    if (t && !s) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+    const ig_input_spec *first = s ? s->value : NULL;
+    bool same = first && is_same_tensor(t, weight_of(x, first));
+    if (s && !first) s->value = (void *)&in[i];
+    x->first_names[i] = same ? (size_t)(first - in) : i;
+  }
+  ig_table_free(&seen);
+  return x->first_names;
+}
+
+// The input whose placeholder is read of those that are the weight i, which is the first of them.
+static size_t read_one(const ig_onnx *x, const ig_input_spec *in, size_t n, size_t i) {
+  for (size_t j = i; j < n; j++) {
+    const ig_node *node = x->first_names[j] == i ? ig_graph_find(x->g, in[j].name) : NULL;
+    if (node && node->users) return j;
+  }
+  return i;
+}
+
 void ig_onnx_add_weights(ig_onnx *x) {
   const ig_input_spec *in = NULL;
   size_t n = ig_program_inputs(x->p, &in);
-  for (size_t i = 0; i < n; i++) {
-    const ig_node *node = ig_graph_find(x->g, in[i].name);
-    if (in[i].kind == IG_INPUT_USER || !node || node->users == 0) continue;
-    const ig_tensor *t = in[i].target ? ig_program_find_weight(x->p, in[i].target) : NULL;
-    bool made = in[i].kind == IG_INPUT_CONSTANT && x->options->torchscript;
+  const size_t *first = ig_onnx_first_names(x);
+  for (size_t i = 0; first && i < n; i++) {
+    size_t j = read_one(x, in, n, first[i]);
+    if (first[i] != i && j == i) continue;  // written under its first name
+    if (first[i] != i) j = i;
+    const ig_node *node = ig_graph_find(x->g, in[j].name);
+    if (in[j].kind == IG_INPUT_USER || !node || node->users == 0) continue;
+    const ig_tensor *t = weight_of(x, &in[j]);
+    bool made = in[j].kind == IG_INPUT_CONSTANT && x->options->torchscript;
     if (t && made && !ig_tensor_is_fake(t) && !x->functions) {
       add_constant(x, node, t);
     } else if (t) {
       add_weight(x, node, in[i].target, t);
-    } else if (in[i].kind != IG_INPUT_TOKEN) {
+    } else if (in[j].kind != IG_INPUT_TOKEN) {
       ig_onnx_refuse(x, node, "this input is not a tensor: it cannot be written as ONNX");
     }
   }

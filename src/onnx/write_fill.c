@@ -37,6 +37,7 @@ const char *ig_onnx_constant_of_shape(ig_onnx *x, const char *sizes, ig_dtype d,
 static void fill_with(ig_onnx *x, const ig_onnx_call *call, const ig_value *v) {
   bool plain = v->kind == IG_KIND_INT || v->kind == IG_KIND_FLOAT || v->kind == IG_KIND_BOOL;
   if (plain && !ig_onnx_is_symbolic(v) && call->val->ndim && is_fillable(x, call->val->dtype)) {
+    if (ig_onnx_fold_filled(x, call, v)) return;
     const char *sizes = ig_onnx_result_sizes(x, call);
     (void)ig_onnx_constant_of_shape(x, sizes, call->val->dtype, v, call->out);
     return;

@@ -131,7 +131,7 @@ static bool is_first_mask(const ig_value *list) {
     if (one && i) return false;
     if (one) t = one;
   }
-  return t && t->dtype == IG_BOOL && t->ndim > 0;
+  return t && (t->dtype == IG_BOOL || t->dtype == IG_U8) && t->ndim > 0;
 }
 
 static void take_places(ig_onnx *x, const char *self, const char *mask, const char *out) {
@@ -141,10 +141,29 @@ static void take_places(ig_onnx *x, const char *self, const char *mask, const ch
   (void)ig_onnx_emit2(x, "GatherND", self, places, out);
 }
 
+// The only index, which is not a mask, and its dimension. NULL: there are others.
+static const ig_value *lone_index(const ig_value *list, int *dim) {
+  const ig_value *found = NULL;
+  for (size_t i = 0; list->kind == IG_KIND_LIST && i < list->list.n; i++) {
+    const ig_tensor *t = ig_onnx_tensor_of(&list->list.at[i]);
+    if (t && (found || t->dtype == IG_BOOL || t->dtype == IG_U8)) return NULL;
+    if (t) *dim = (int)i;
+    if (t) found = &list->list.at[i];
+  }
+  return found;
+}
+
 static void index(ig_onnx *x, const ig_onnx_call *call) {
   ig_onnx_indices in;
+  int lone_dim = 0;
+  const ig_value *lone = lone_index(&call->args[1], &lone_dim);
+  if (lone) {
+    const char *from = self_of(x, call);
+    (void)ig_onnx_gather(x, from, ig_onnx_index_operand(x, lone), lone_dim, call->out);
+    return;
+  }
   if (is_first_mask(&call->args[1])) {
-    const char *mask = ig_onnx_operand(x, &call->args[1].list.at[0], IG_BOOL);
+    const char *mask = ig_onnx_operand(x, &call->args[1].list.at[0], IG_DTYPE_COUNT);
     take_places(x, self_of(x, call), mask, call->out);
     return;
   }

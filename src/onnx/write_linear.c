@@ -130,6 +130,7 @@ const ig_onnx_row ig_onnx_linear[] = {
     {"aten.addmm.default", addmm, NULL, NULL},
     {"aten.mm.default", mm, NULL, NULL},
     {"aten.bmm.default", matmul, NULL, NULL},
+    {"aten.dot.default", matmul, NULL, NULL},
     {"aten.matmul.default", matmul, NULL, NULL},
     {"aten.baddbmm.default", baddbmm, NULL, NULL},
     {NULL, NULL, NULL, NULL},

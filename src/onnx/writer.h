@@ -83,6 +83,7 @@ typedef struct ig_onnx {
   const char **output_order;  // names of the outputs written
   size_t noutput_order;
   size_t nweight_names;   // given names that weights have taken
+  size_t *first_names;    // see ig_onnx_first_names; NULL: not known yet
   const char *data_name;  // of the file of weights; NULL: they are in the model
   uint64_t external;      // its bytes so far
 } ig_onnx;
@@ -321,9 +322,17 @@ void ig_onnx_put_tensor(ig_onnx *x, const struct ig_onnx_tensor *t);  // fields 
 const char *ig_onnx_add_shared(ig_onnx *x, const char *path, const ig_tensor *t);
 // Folds the call if all its operands are known; its result is then written when it is used.
 bool ig_onnx_fold(ig_onnx *x, const ig_node *n, const ig_value *args);
+// The same for a call that fills a tensor of known sizes with a number, whatever its operands are:
+// with the TorchScript conventions.
+bool ig_onnx_fold_filled(ig_onnx *x, const ig_onnx_call *call, const ig_value *number);
 void ig_onnx_fold_free(ig_onnx *x);
 const char *ig_onnx_add_tensor(ig_onnx *x, const char *name, const ig_tensor *t);
 const char *ig_onnx_add_weight(ig_onnx *x, const char *name, const ig_tensor *t);
+// For every input of the program the first one that is the same weight: with the TorchScript
+// conventions a weight of several names has the first. NULL after an error.
+const size_t *ig_onnx_first_names(ig_onnx *x);
+// Whether the model already has an equal weight that `name` may stand for, which it then does.
+bool ig_onnx_share_weight(ig_onnx *x, const char *name, const ig_tensor *t);
 void ig_onnx_put_model(ig_onnx *x);
 void ig_onnx_add_weights(ig_onnx *x);
 void ig_onnx_put_nodes(ig_onnx *x, const ig_graph *g);

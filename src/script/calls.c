@@ -6,13 +6,14 @@
 #include "script/form.h"
 #include "script/operator.h"
 
-enum { WANTED = 1, LIVE = 2, CONSTANT = 4 };  // of values
+enum { WANTED = 1, LIVE = 2, CONSTANT = 4, VARYING = 8, MEASURED = 16 };  // of values
 
 typedef struct finder {
   ig_ctx *c;
   ig_sunit *u;
   unsigned char *facts;  // of values, by number
-  ig_scalls nodes;       // all of them
+  size_t n_facts;
+  ig_scalls nodes;  // all of them
   bool failed;
 } finder;
 
@@ -115,15 +116,67 @@ static void select_calls(finder *f, ig_scalls *out) {
   }
 }
 
+// ---- the finder's own life
+
+static bool start(finder *f, const ig_sgraph *g) {
+  f->n_facts = ig_mem_add(g->next_number, 1);
+  f->facts = ig_mem_array(f->c->alloc, f->n_facts, 1);
+  if (!f->facts) return no_memory(f);
+  list_nodes(f, g->body);
+  if (!f->failed) mark_live(f, g);
+  return !f->failed;
+}
+
+static bool finish(finder *f) {
+  ig_mem_array_free(f->c->alloc, f->facts, f->n_facts, 1);
+  ig_vec_free(f->c->alloc, &f->nodes);
+  return !f->failed && f->c->status == IG_OK;
+}
+
 bool ig_sgraph_calls(ig_sunit *u, const ig_sgraph *g, ig_scalls *out) {
-  ig_ctx *c = g->c;
-  size_t n = ig_mem_add(g->next_number, 1);
-  finder f = {.c = c, .u = u, .facts = ig_mem_array(c->alloc, n, 1)};
-  if (!f.facts) (void)no_memory(&f);
-  list_nodes(&f, g->body);
-  if (!f.failed) mark_live(&f, g);
-  if (!f.failed) select_calls(&f, out);
-  ig_mem_array_free(c->alloc, f.facts, n, 1);
-  ig_vec_free(c->alloc, &f.nodes);
-  return !f.failed && c->status == IG_OK;
+  finder f = {.c = g->c, .u = u};
+  if (start(&f, g)) select_calls(&f, out);
+  return finish(&f);
+}
+
+// ---- whose sizes are read
+
+// What depends on a varying value. Results of control flow do: blocks read more than their inputs.
+static void mark_varying(finder *f) {
+  for (size_t i = 0; i < f->nodes.n; i++) {
+    const ig_snode *n = f->nodes.at[i];
+    bool varies = any_is(f, n->in, n->n_in, VARYING);
+    for (size_t k = 0; varies && k < n->n_blocks; k++)
+      say(f, n->blocks[k]->in, n->blocks[k]->n_in, VARYING);
+    if (varies || n->n_blocks) say(f, n->out, n->n_out, VARYING);
+  }
+}
+
+// From the end to the beginning: what a live call measures, and what that is computed from.
+static void mark_measured(finder *f) {
+  for (size_t i = f->nodes.n; i > 0; i--) {
+    const ig_snode *n = f->nodes.at[i - 1];
+    bool asks = ig_sform_of(n) == IG_SFORM_SIZE && n->n_in && any_is(f, n->out, n->n_out, LIVE) &&
+                f->facts[n->in[0]->number] & VARYING;
+    if (asks) say(f, n->in, 1, MEASURED);
+    if (any_is(f, n->out, n->n_out, MEASURED)) say(f, n->in, n->n_in, MEASURED);
+    for (size_t k = 0; k < n->n_blocks; k++) {
+      const ig_sblock *b = n->blocks[k];
+      if (any_is(f, b->in, b->n_in, MEASURED)) say(f, n->in, n->n_in, MEASURED);
+    }
+  }
+}
+
+bool ig_sgraph_size_reads(ig_sunit *u, const ig_sgraph *g, const bool *varying, bool *asked) {
+  finder f = {.c = g->c, .u = u};
+  const ig_sblock *b = g->body;
+  if (start(&f, g)) {
+    for (size_t i = 0; i < b->n_in; i++) {
+      if (varying[i]) say(&f, &b->in[i], 1, VARYING);
+    }
+    mark_varying(&f);
+    mark_measured(&f);
+    for (size_t i = 0; i < b->n_in; i++) asked[i] = f.facts[b->in[i]->number] & MEASURED;
+  }
+  return finish(&f);
 }

@@ -101,7 +101,9 @@ static bool normalize(ig_snode *n) {
   const char *other = n->n_blocks ? NULL : ig_sform_alias(n->kind);
   if (other) return rename_node(n, other) != NULL;
   ig_sform form = ig_sform_of(n);
-  if (form == IG_SFORM_SUBTRACTED_FROM && n->n_in == 3) {
+  // Subtracting from a number has no other name: a tensor comes first in aten::sub.
+  bool swaps = form == IG_SFORM_SUBTRACTED_FROM && n->n_in == 3;
+  if (swaps && n->in[1]->type->kind == IG_STYPE_TENSOR) {
     ig_snode *fresh = rename_node(n, ig_soperation_kind(IG_SOPERATION_SUB));
     if (!fresh) return false;
     ig_svalue *self = fresh->in[0];

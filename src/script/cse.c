@@ -41,7 +41,8 @@ static bool is_candidate(finder *f, ig_snode *n) {
   bool fits = form == IG_SFORM_PLAIN || form == IG_SFORM_GET_ATTR || form == IG_SFORM_IS ||
               form == IG_SFORM_IS_NOT || form == IG_SFORM_UNCHECKED_CAST ||
               form == IG_SFORM_TO_NUMBER || form == IG_SFORM_TUPLE_INDEX ||
-              form == IG_SFORM_NUMBER_TO_TENSOR || form == IG_SFORM_ISINSTANCE;
+              form == IG_SFORM_NUMBER_TO_TENSOR || form == IG_SFORM_ISINSTANCE ||
+              form == IG_SFORM_SIZE || form == IG_SFORM_SUBTRACTED_FROM;
   if (!fits || n->n_blocks || !n->n_out || ig_saliases_has_effects(f->aliases, n)) return false;
   for (size_t i = 0; i < n->n_attrs; i++) {
     if (n->attrs[i].kind != IG_SATTR_VALUE && n->attrs[i].kind != IG_SATTR_TYPES) return false;

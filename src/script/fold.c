@@ -382,11 +382,11 @@ static bool can_run(folder *f, ig_snode *n) {
                    form == IG_SFORM_TUPLE_UNPACK || form == IG_SFORM_TUPLE_INDEX ||
                    form == IG_SFORM_TUPLE_SLICE || form == IG_SFORM_ISINSTANCE ||
                    form == IG_SFORM_NUMBER_TO_TENSOR || form == IG_SFORM_TO_NUMBER ||
-                   form == IG_SFORM_SUBTRACTED_FROM;
+                   form == IG_SFORM_SUBTRACTED_FROM || form == IG_SFORM_SIZE;
   bool fits = form_fits && n->n_blocks == 0 && n->n_out && n->n_out <= MAX_OPERANDS &&
               !ig_saliases_has_effects(f->aliases, n) && !is_written(f, n->in, n->n_in) &&
               !is_written(f, n->out, n->n_out);
-  if (!fits || form != IG_SFORM_PLAIN) return fits;
+  if (!fits || (form != IG_SFORM_PLAIN && form != IG_SFORM_SIZE)) return fits;
   const ig_soperator *o = ig_soperator_of_node(f->u, n);
   if (!o || o->schema->vararg || (o->op && ig_op_is_random(o->op))) return false;
   return !o->builtin || !o->builtin->effects;

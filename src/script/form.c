@@ -24,6 +24,7 @@ static const row rows[] = {
     {"aten::manual_seed", IG_SFORM_PLAIN, true},
     {"aten::rsub", IG_SFORM_SUBTRACTED_FROM, false},
     {"aten::save", IG_SFORM_PLAIN, true},
+    {"aten::size", IG_SFORM_SIZE, false},
     {"aten::wait", IG_SFORM_WAIT, false},
     {"aten::warn", IG_SFORM_WARN, true},
     {"prim::BreakStmt", IG_SFORM_BREAK, true},

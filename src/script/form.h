@@ -46,6 +46,7 @@ typedef enum ig_sform {
   IG_SFORM_SUBTRACTED_FROM,  // aten::rsub
   IG_SFORM_NUMBER_TO_TENSOR,
   IG_SFORM_TO_NUMBER,  // of a tensor of one element
+  IG_SFORM_SIZE,       // of a tensor: all of its sizes or one
   IG_SFORM_WARN,
   IG_SFORM_PYTHON,  // a call of the host
   IG_SFORM_COUNT

@@ -479,6 +479,8 @@ def main(path, names):
     if names == ["list"]:
         print(json.dumps(list(every)))
         return
+    # The first export loads most of the package: here once, and not in every process that starts from this one.
+    export(torch.nn.Identity(), (torch.ones(1),), {"dynamo": False}, None)
     out = {}
     wanted = chosen(list(every), names)
     for name in [n for n in every if n in wanted]:

@@ -142,7 +142,7 @@ def test_packed_sequences_are_padded_batches_with_lengths() -> None:
     class Packed(nn.Module):
         def __init__(self, kind, first):
             super().__init__()
-            self.rnn = getattr(nn, kind)(3, 4, 2, bidirectional=True, batch_first=first)
+            self.rnn = getattr(nn, kind)(3, 4, 2, bidirectional=True, batch_first=first, dropout=0.3)
             self.first = first
 
         def forward(self, x, lengths):
@@ -155,7 +155,7 @@ def test_packed_sequences_are_padded_batches_with_lengths() -> None:
         for first in (False, True):
             x = torch.randn(5, 3, 3)
             lengths = torch.tensor([2, 3, 1, 1, 3]) if first else torch.tensor([2, 5, 1])
-            model = Packed(kind, first)
+            model = Packed(kind, first).eval()
             axes = {"x": {0: "a", 1: "b"}, "n": {0: "c"}}
             proto = write(model, (x, lengths), input_names=["x", "n"], dynamic_axes=axes)
             assert types(proto).count(kind) == 2
@@ -496,3 +496,137 @@ def test_values_are_numbered_at_the_opset_of_the_file(make, opset, weights, outp
 def test_outputs_are_numbered_at_the_opset_of_the_file(fn, opset, name) -> None:
     proto = write(module(fn), (torch.rand(3, 4),), input_names=["x"], opset_version=opset)
     assert [o.name for o in proto.graph.output] == [name]
+
+
+def test_an_input_that_is_only_asked_for_sizes_stays_an_input() -> None:
+    asking = module(lambda x, y: x.reshape(-1, y.size(1)) * (y + 1).shape[1])
+    given = torch.randn(4, 3), torch.randn(5, 6)
+    proto = write(asking, given, input_names=["x", "y"], dynamic_axes={"y": {0: "n"}})
+    assert [v.name for v in proto.graph.input] == ["x", "y"]
+    same(proto, asking, *given)
+    # Sizes of an input without named axes are numbers, and so are those that nothing uses.
+    proto = write(asking, given, input_names=["x", "y"], dynamic_axes={"x": {0: "n"}})
+    assert [v.name for v in proto.graph.input] == ["x"]
+    unused = module(lambda x, y: (x + 1, y.size(1))[0])
+    proto = write(unused, given, input_names=["x", "y"], dynamic_axes={"y": {0: "n"}})
+    assert [v.name for v in proto.graph.input] == ["x"]
+
+
+def test_a_script_keeps_inputs_that_are_only_asked_for_sizes() -> None:
+    @torch.jit.script
+    def columns(x, y):
+        return x.reshape(-1, y.size(1))
+
+    given = torch.randn(4, 3), torch.randn(5, 6)
+    proto = write(columns, given, input_names=["x", "y"], dynamic_axes={"y": {0: "n"}})
+    assert [v.name for v in proto.graph.input] == ["x", "y"]
+    same(proto, columns, *given)
+
+
+def test_equal_weights_that_are_rearranged_are_one_initializer() -> None:
+    layer = nn.Linear(3, 3, bias=False)
+    other = nn.Linear(3, 3, bias=False)
+    other.load_state_dict(layer.state_dict())
+    model = nn.Sequential(layer, other)
+    given = torch.randn(2, 4, 3)
+    proto = write(model, given)
+    assert types(proto) == ["MatMul", "MatMul"]
+    assert len(proto.graph.initializer) == 1
+    same(proto, model, given)
+
+
+def test_a_tied_weight_has_its_first_name() -> None:
+    model = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))
+    model[1].weight = model[0].weight
+    proto = write(model, torch.ones(2, 3))
+    assert [t.name for t in proto.graph.initializer] == ["0.weight", "0.bias", "1.bias"]
+    assert [v.name for v in proto.graph.output] == ["5"]
+    same(proto, model, torch.randn(2, 3))
+
+
+class Weighted(nn.Module):
+    def __init__(self, compute) -> None:
+        super().__init__()
+        self.w = nn.Parameter(torch.randn(4, 3, 2))
+        self.compute = compute
+
+    def forward(self, x):
+        return x + self.compute(self.w)
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda w: w.transpose(0, 1).contiguous().sum((1, 2)),  # a copy of a rearranged weight
+        lambda w: w.transpose(0, 1).contiguous().view(3, -1).norm(dim=1),
+        lambda w: (w.abs() + 1).sum((0, 2)) + (w.transpose(0, 1).contiguous() * 2).sum((1, 2)),
+    ],
+)
+def test_copies_of_rearranged_weights_are_read(compute) -> None:
+    model = Weighted(compute)
+    same(write(model, torch.ones(3)), model, torch.randn(3))
+
+
+@pytest.mark.parametrize("opset", [13, 17, 18])
+def test_arithmetic_of_weights_is_done_ahead(opset) -> None:
+    model = Weighted(lambda w: -((w * 3 - w + w.norm(p=1)) / (w.norm(dim=0, keepdim=True) + 1)).sqrt())
+    with torch.no_grad():
+        model.w.copy_(model.w.abs())
+    given = torch.randn(4, 3, 2)
+    proto = write(model, given, opset_version=opset)
+    assert types(proto) == ["Add"]
+    want = model(given).detach().numpy()
+    assert np.isfinite(want).all()
+    np.testing.assert_allclose(run(proto, given)[0], want, rtol=1e-5)
+    proto = write(model, given, opset_version=opset, do_constant_folding=False)
+    assert "Sqrt" in types(proto)
+    np.testing.assert_allclose(run(proto, given)[0], want, rtol=1e-4)
+
+
+def test_inputs_of_scripts_have_their_names() -> None:
+    class Pair(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.fc = nn.Linear(3, 3)
+
+        def forward(self, x, y: tuple[torch.Tensor, torch.Tensor]):
+            return self.fc(x) + y[0] * y[1]
+
+    given = torch.randn(2, 3), (torch.randn(2, 3), torch.randn(3))
+    proto = write(torch.jit.script(Pair()), given)
+    assert [v.name for v in proto.graph.input] == ["x.1", "onnx::Mul_1", "onnx::Mul_2"]
+
+
+@pytest.mark.parametrize(
+    ("fn", "operators", "given"),
+    [
+        (lambda x: torch.arange(5) + x, ["Constant", "Add"], lambda: [torch.randn(5)]),
+        (lambda x, i: x[:, i], ["Gather"], lambda: [torch.randn(3, 5), torch.tensor([4, 0], dtype=torch.int32)]),
+        (lambda x, m: x[:, m], None, lambda: [torch.randn(3, 2), torch.tensor([False, True])]),
+        (
+            lambda x, m: x[m],
+            ["NonZero", "Transpose", "GatherND"],
+            lambda: [torch.randn(3, 2), torch.tensor([0, 1, 1], dtype=torch.uint8)],
+        ),
+        (torch.dot, ["MatMul"], lambda: [torch.randn(4), torch.randn(4)]),
+        (torch.dot, ["MatMul"], lambda: [torch.tensor([1, 2]), torch.tensor([3, 4])]),
+    ],
+)
+def test_operands_are_not_converted_where_nothing_asks_for_it(fn, operators, given) -> None:
+    model = module(fn)
+    proto = write(model, tuple(given()))
+    assert operators is None or types(proto) == operators
+    same(proto, model, *given())
+
+
+@pytest.mark.parametrize("make", [torch.zeros_like, torch.ones_like, lambda x: x.new_full((2, 3), 4)])
+def test_tensors_filled_with_a_number_are_constants_where_sizes_are_known(make) -> None:
+    model = module(lambda x, y: x + make(y))
+    given = torch.randn(2, 3), torch.randn(2, 3)
+    proto = write(model, given, input_names=["x", "y"])
+    assert types(proto) == ["Constant", "Add"] and len(proto.graph.input) == 1
+    same(proto, model, *given)
+    model = module(lambda x: x + torch.zeros_like(x))
+    proto = write(model, given[:1], input_names=["x"], dynamic_axes={"x": {0: "n"}})
+    assert types(proto) == ["Shape", "ConstantOfShape", "Add"]
+    same(proto, model, torch.randn(5, 3))

@@ -199,3 +199,25 @@ def test_log(capsys):
     assert capsys.readouterr().out == "said 1\n" and not torch.onnx.is_onnx_log_enabled()
     with pytest.raises(RuntimeError):
         torch.onnx.set_log_stream("paper")
+
+
+def test_unnamed_inputs_have_the_namespace_of_their_reader() -> None:
+    class Two(nn.Module):
+        def forward(self, x, y):
+            return torch.special.i1(x) + y
+
+    sink = io.BytesIO()
+    utils.register_custom_op_symbolic("aten::special_i1", lambda g, x: g.op("my.domain::Bessel", x), 9)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch.onnx.export(Two(), (X, X), sink, dynamo=False, custom_opsets={"my.domain": 1})
+            modes = torch.onnx.OperatorExportTypes
+            aten = io.BytesIO()
+            torch.onnx.export(Two(), (X, X), aten, dynamo=False, operator_export_type=modes.ONNX_ATEN)
+    finally:
+        utils.unregister_custom_op_symbolic("aten::special_i1", 9)
+    names = [v.name for v in onnx.load_from_string(sink.getvalue()).graph.input]
+    assert names == ["my.domain::Bessel_0", "onnx::Add_1"]
+    names = [v.name for v in onnx.load_from_string(aten.getvalue()).graph.input]
+    assert [name for name in names if name.startswith("aten::ATen_")]

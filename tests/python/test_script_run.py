@@ -192,3 +192,15 @@ def test_constant_list_of_an_operator():
     for _ in range(2):
         y, sizes = unit.twice(x)
         assert y.shape == (2, 3) and sizes == [2, 3, 1]
+
+
+def test_a_tensor_is_subtracted_from_a_number():
+    unit = ingot.jit.CompilationUnit(
+        "def whole(x: Tensor) -> Tensor:\n    return torch.rsub(x, 2, alpha=3)\n"
+        "def broken(x: Tensor) -> Tensor:\n    return torch.rsub(x, 2.5)\n"
+        "def tensors(x: Tensor) -> Tensor:\n    return torch.rsub(x, x * 2)\n"
+    )
+    x = ingot.tensor([1.0, 4.0])
+    assert unit.whole(x).tolist() == [-1.0, -10.0]
+    assert unit.broken(x).tolist() == [1.5, -1.5]
+    assert unit.tensors(x).tolist() == [1.0, 4.0]

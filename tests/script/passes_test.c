@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "heap.h"
+#include "script/calls.h"
 #include "script/compile.h"
 #include "script/freeze.h"
 #include "script/interp.h"
@@ -321,6 +322,33 @@ static const char with_everything[] =
     "   = prim::ReturnStmt(%s)\n"
     "  return ()\n";
 
+// x is read, y and z are measured, w is measured by what nothing uses; y and w vary.
+static const char measuring[] =
+    "graph(%x : Tensor, %y : Tensor, %z : Tensor, %w : Tensor):\n"
+    "  %one : int = prim::Constant[value=1]()\n"
+    "  %y1 : Tensor = aten::add(%y, %one, %one)\n"
+    "  %a : int = aten::size(%y1, %one)\n"
+    "  %b : int = aten::size(%z, %one)\n"
+    "  %dead : int = aten::size(%w, %one)\n"
+    "  %n : int = aten::mul(%a, %b)\n"
+    "  %l : int[] = prim::ListConstruct(%n)\n"
+    "  %r : Tensor = aten::view(%x, %l)\n"
+    "  return (%r)\n";
+
+static void measured_inputs_are_found(void **state) {
+  (void)state;
+  ig_sgraph *g = ig_sgraph_parse(&unit->types, NULL, measuring);
+  assert_non_null(g);
+  const bool varying[] = {false, true, false, true};
+  bool asked[] = {true, false, true, true};
+  assert_true(ig_sgraph_size_reads(unit, g, varying, asked));
+  assert_false(asked[0]);
+  assert_true(asked[1]);   // by the size of what is computed from it
+  assert_false(asked[2]);  // its sizes are known
+  assert_false(asked[3]);
+  ig_sgraph_free(g);
+}
+
 static ig_status session(ig_ctx *ctx) {
   ig_sunit *u = ig_sunit_create(ctx);
   ig_sgraph *g = u ? ig_sgraph_parse(&u->types, NULL, with_everything) : NULL;
@@ -328,6 +356,9 @@ static ig_status session(ig_ctx *ctx) {
   bool ok = g && ig_sgraph_to_ssa(g) && ig_sgraph_clean(u, g) && ig_sgraph_simplify(u, g) &&
             ig_sgraph_fold_all(u, g) && ig_sgraph_unroll_loops(g, &unrolled) &&
             ig_sgraph_optimize_frozen(u, g, true);
+  const bool varying[] = {true, false, false};
+  bool asked[3];
+  ok = ok && ig_sgraph_size_reads(u, g, varying, asked);
   assert_true(ok || ig_ctx_status(ctx) == IG_NOMEM);
   if (g) ig_sgraph_free(g);
   if (u) ig_sunit_release(u);
@@ -349,6 +380,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(calls_are_inlined, setup, teardown),
       cmocka_unit_test_setup_teardown(recursive_calls_end, setup, teardown),
       cmocka_unit_test_setup_teardown(modules_are_frozen, setup, teardown),
+      cmocka_unit_test_setup_teardown(measured_inputs_are_found, setup, teardown),
       cmocka_unit_test(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

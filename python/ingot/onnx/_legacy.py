@@ -580,7 +580,7 @@ def build(
         "folding": do_constant_folding, "node_names": add_node_names, "functions": functions,
         "opsets": dict(custom_opsets or {}), "initializers_as_inputs": keep_initializers_as_inputs,
         "weights_as_inputs": not export_params, "sequences": list(getattr(type(module), "sequences", ())),
-        "none_outputs": scripted.is_script(model),
+        "none_outputs": scripted.is_script(model), "measured_inputs": graph.measured_inputs(),
     }  # fmt: skip
     table = symbolic.translations(program, opset, operator_export_type)
     if python_ops is not None:

@@ -167,8 +167,12 @@ def _rule(*names: str, first: int = 7, last: int = _NEWEST) -> Callable:
     return add
 
 
+def _operator_of(kind: str) -> str:
+    return _key(kind).partition("::")[2].rstrip("_")
+
+
 def _operator(call: Call) -> str:
-    return _key(call.node.kind()).partition("::")[2].rstrip("_")
+    return _operator_of(call.node.kind())
 
 
 @_rule("bitwise_not")
@@ -340,10 +344,15 @@ def _recurrent(call: Call) -> None:
     )
 
 
+def _is_packed(call: Call) -> bool:
+    """A recurrent network takes (input, hx, params, biases, layers, dropout, train, bidirectional, batch_first), of
+    packed sequences (data, sizes, hx, params, ...)."""
+    return call.args[3].type().kind() == "ListType"
+
+
 @_rule("lstm")
 def _lstm(call: Call) -> None:
-    # (input, hx, params, biases, layers, dropout, train, bidirectional, batch_first); packed: (data, sizes, hx, ...)
-    packed = call.args[1].type().kind() == "TensorType"
+    packed = _is_packed(call)
     listed = call.args[3 if packed else 2].node()
     params = list(listed.inputs()) if listed.kind() == "prim::ListConstruct" else []
     biases, layers = call.const(4 if packed else 3), call.const(5 if packed else 4)
@@ -354,8 +363,7 @@ def _lstm(call: Call) -> None:
 
 @_rule("lstm", "gru", "rnn_tanh", "rnn_relu")
 def _recurrent_dropout(call: Call) -> None:
-    packed = call.args[1].type().kind() == "TensorType" and _operator(call) == "lstm"
-    first = 6 if packed else 5
+    first = 6 if _is_packed(call) else 5
     if call.const(first, 0) and call.const(first + 1, False):
         call.refuse("RNN/GRU/LSTM", "dropout in training mode")
 
@@ -656,13 +664,14 @@ def unsupported(graph: traced.Graph, opset: int) -> Iterator[str]:
             yield _key(node.kind())
 
 
-def _check_writes(graph: traced.Graph, node: Any, opset: int) -> None:
-    """What is written into a part of a tensor is index_put."""
+# Calls that are index_put, which opset 11 has, if what they write to is a part of a tensor.
+_PART_WRITES = frozenset({"aten::copy_", "aten::fill_", "aten::zero_"})
+
+
+def _check_writes(graph: traced.Graph, node: Any) -> None:
     target = next(iter(node.inputs()), None)
-    if node.kind() in ("aten::copy_", "aten::fill_", "aten::zero_") and opset < 11 and target is not None:
-        if target.node().kind() in _VIEWS:
-            value = _Shown(graph, _base(target))
-            helper._onnx_opset_unsupported("index_put", 9, 11, value)
+    if target is not None and target.node().kind() in _VIEWS:
+        helper._onnx_opset_unsupported("index_put", 9, 11, _Shown(graph, _base(target)))
 
 
 def _check_pairs(graph: traced.Graph) -> None:
@@ -699,22 +708,39 @@ def check(graph: traced.Graph, opset: int) -> None:
     _check_pairs(graph)
 
 
+class _Kind:
+    """What all calls of one operator have in common at an opset."""
+
+    def __init__(self, kind: str, opset: int) -> None:
+        self.name = _key(kind)
+        self.group = registry.get_function_group(self.name)
+        self.is_custom = self.group is not None and self.group.custom(opset) is not None
+        self.is_registered = self.name in _REPLACED or registry.is_registered_op(self.name, opset)
+        self.writes_parts = kind in _PART_WRITES and opset < 11
+        operator = _operator_of(kind)
+        self.takes_constants = operator in _CONSTANTS
+        self.rules = [rule for first, last, rule in _RULES.get(operator, ()) if first <= opset <= last]
+
+
 def _check_calls(graph: traced.Graph, opset: int) -> None:
+    kinds: dict[str, _Kind] = {}
     for node in calls(graph):
-        cls = getattr(node.pyobj(), "__self__", None) if node.kind() == "prim::PythonOp" else None
+        kind = node.kind()
+        cls = getattr(node.pyobj(), "__self__", None) if kind == "prim::PythonOp" else None
         if isinstance(cls, type) and not python_op.is_kept(cls):
             _check_calls(traced.Graph(node.g("Subgraph"), 0), opset)
-        if not node.kind().startswith("aten::"):
+        if not kind.startswith("aten::"):
             continue
-        name = _key(node.kind())
-        group = registry.get_function_group(name)
-        if group is not None and group.custom(opset) is not None:
+        known = kinds.get(kind) or kinds.setdefault(kind, _Kind(kind, opset))
+        if known.is_custom:
             continue
-        if not _has_translation(node, opset):
-            raise errors.UnsupportedOperatorError(name, opset, None if group is None else group.get_min_supported())
-        _check_writes(graph, node, opset)
-        call = Call(graph, node, opset)
-        _check_constants(call)
-        for first, last, rule in _RULES.get(_operator(call), ()):
-            if first <= opset <= last:
+        if not known.is_registered and not _has_translation(node, opset):
+            later = None if known.group is None else known.group.get_min_supported()
+            raise errors.UnsupportedOperatorError(known.name, opset, later)
+        if known.writes_parts:
+            _check_writes(graph, node)
+        if known.takes_constants or known.rules:
+            call = Call(graph, node, opset)
+            _check_constants(call)
+            for rule in known.rules:
                 rule(call)

@@ -52,31 +52,43 @@ _NUMBER_TYPES = {"IntType": "Long(device=cpu)", "FloatType": "Double(device=cpu)
 
 
 class Graph:
-    """A model's graph: its first inputs are those of the user, the others its state."""
+    """A model's graph: its first inputs are those of the user, the others its state. That of a script has the module
+    before them."""
 
     def __init__(self, graph: Any, user_inputs: int, result: Any = None) -> None:
         self.graph = graph
         self.user_inputs = user_inputs
         self.result = result
+        self.first_input = sum(value.type().kind() == "ClassType" for value in self.inputs()[:1])
         self.dynamic: dict[int, dict[int, str]] = {}  # by the number of an input: its named axes
 
     def inputs(self) -> list[Any]:
         return list(self.graph.inputs())
 
+    def arguments(self) -> list[Any]:
+        """The inputs without a script's module."""
+        return self.inputs()[self.first_input :]
+
     def input_names(self) -> list[str]:
         """What tracing or the script calls the user's inputs; "": they have numbers only."""
-        names = [value.debugName() for value in self.inputs()[: self.user_inputs]]
-        return ["" if name.isdigit() else name for name in names]
+        names: list[str] = []
+        for value in self.arguments()[: self.user_inputs]:
+            kind = value.type()
+            if kind.kind() == "TupleType":  # its elements are the inputs of the model
+                names += [""] * len(kind.elements())
+            else:
+                names.append("" if value.debugName().isdigit() else value.debugName())
+        return names
 
     def name_inputs(self, names: Sequence[str]) -> None:
         """Names for the user's inputs; "": as it is."""
-        for value, name in zip(self.inputs(), names, strict=False):
+        for value, name in zip(self.arguments(), names, strict=False):
             if name:
                 value.setDebugName(name)
 
     def set_axes(self, axes: Mapping[str, Mapping[int, str]], input_names: Sequence[str]) -> None:
         """The named axes of the inputs. Those without a name of the user's have that of the graph."""
-        for k, value in enumerate(self.inputs()):
+        for k, value in enumerate(self.arguments()):
             name = input_names[k] if k < len(input_names) else value.debugName()
             named = axes.get(name, {})
             rank = value.type().dim() if value.type().kind() == "TensorType" else None
@@ -92,6 +104,15 @@ class Graph:
         sizes = kind.sizes() if kind.kind() == "TensorType" else None
         named = self.dynamic.get(value.unique(), {})
         return None if sizes is None else [None if axis in named else size for axis, size in enumerate(sizes)]
+
+    def measured_inputs(self) -> list[int]:
+        """The user's inputs, by number, whose sizes the model asks for while they are not known ahead. What is computed
+        from an input counts as well."""
+        varying = [k for k, value in enumerate(self.inputs()) if value.unique() in self.dynamic]
+        if not varying:
+            return []
+        found = [k - self.first_input for k in ingot._C._size_reads(self.graph, varying)]
+        return [k for k in found if 0 <= k < self.user_inputs]
 
     def is_param(self, value: Any) -> bool:
         return value.node().kind() == "prim::Param"
