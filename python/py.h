@@ -476,8 +476,9 @@ PyObject *py_program_wrap(ig_ctx *c, ig_status st, struct ig_program *p);  // ta
 
 extern PyMethodDef py_report_functions[];
 extern PyMethodDef py_autocast_functions[];
-extern PyMethodDef py_limits_functions[];  // limits.c
-void py_report_attach(ig_ctx *c);          // to the exception that is set
+extern PyMethodDef py_limits_functions[];   // limits.c
+extern PyMethodDef py_command_functions[];  // command.c
+void py_report_attach(ig_ctx *c);           // to the exception that is set
 bool py_name_symbol(ig_ctx *c, const ig_expr *symbol, struct ig_str *out);
 PyFrameObject *py_user_frame(void);  // module.c: the innermost one, a new reference; NULL: none
 
