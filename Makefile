@@ -5,6 +5,8 @@
 #   make build   build/bin/ingot, build/venv        make bench    figures, beside PyTorch where it is installed
 #   make fuzz    fuzz targets under libFuzzer       make install  library, headers, pkg-config and CMake files, command, manual page
 #   make docs    the site, in build/docs/html       make tsan     threads under the thread sanitizer
+#   make dist    source archive and wheel, tried    make deb      Debian packages, in build/deb
+#   make arm     C tests for AArch64, under qemu    make musl     the command as one static file
 #   make fuzz-random    random programs, files and calls from Python    make clean
 #   make fuzz-coverage  what the last `make fuzz` reached, per folder
 #
@@ -33,7 +35,7 @@ SANITIZE = -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Db_
 THREAD = -Doptimization=1 -Db_sanitize=thread -Db_lundef=false -Db_ndebug=false -Dc_args=-g1
 THREAD_TESTS = safety/concurrent
 
-.PHONY: demo test build lint check asan tsan bench install fuzz fuzz-random fuzz-coverage docs clean prepare test-release
+.PHONY: demo test build lint check asan tsan bench install fuzz fuzz-random fuzz-coverage docs clean prepare test-release dist deb arm musl
 
 build: prepare
 	@tools/configure $(RELEASE) $(OPTIONS)
@@ -106,6 +108,26 @@ docs: build
 install: build
 	@meson configure $(RELEASE) -Dprefix=$(PREFIX)
 	meson install -C $(RELEASE) --strip --tags=runtime,devel,command,man
+
+dist: prepare
+	@tools/venv $(VENV) dist
+	@tools/dist $(VENV)/bin/python
+
+deb: build
+	@tools/deb $(RELEASE) $(CURDIR)/$(VENV)/bin/python
+
+# Kernels and formats: what depends on the processor.
+ARM_TESTS = kernels/gemm kernels/conv kernels/layer kernels/reduce kernels/softmax tensor/transpose codec/inflate codec/zip
+arm: prepare
+	@tools/bootstrap arm
+	@tools/configure build/arm --cross-file packaging/cross/aarch64.ini $(OPTIONS) -Dextension=disabled
+	@ninja -C build/arm ingot $(foreach t,$(ARM_TESTS),tests/$(subst /,_,$(t))_test)
+	meson test -C build/arm --no-rebuild --print-errorlogs $(ARM_TESTS)
+
+musl: prepare
+	@tools/bootstrap musl
+	@tools/configure build/musl --cross-file packaging/cross/musl.ini $(OPTIONS) -Dextension=disabled -Dtests=false
+	@ninja -C build/musl ingot
 
 clean:
 	rm -rf build

@@ -299,8 +299,10 @@ static PyObject *get_default_device(PyObject *module, PyObject *unused) {
 static PyObject *cpu_capability(PyObject *module, PyObject *unused) {
   (void)module;
   (void)unused;
-  static const char *const names[] = {
-      [IG_CPU_BASE] = "DEFAULT", [IG_CPU_AVX2] = "AVX2", [IG_CPU_AVX512] = "AVX512"};
+  static const char *const names[] = {[IG_CPU_BASE] = "DEFAULT",
+                                      [IG_CPU_NEON] = "DEFAULT",
+                                      [IG_CPU_AVX2] = "AVX2",
+                                      [IG_CPU_AVX512] = "AVX512"};
   return PyUnicode_FromString(names[ig_cpu_level()]);
 }
 
@@ -387,6 +389,7 @@ static int add_all(PyObject *m) {
       py_autocast_functions,
       py_limits_functions,
       py_code_functions,
+      py_command_functions,
   };
   // clang-format on
   for (size_t i = 0; i < PY_COUNT(lists); i++) {

@@ -486,10 +486,11 @@ PyObject *py_program_wrap(ig_ctx *c, ig_status st, struct ig_program *p);  // ta
 
 extern PyMethodDef py_report_functions[];
 extern PyMethodDef py_autocast_functions[];
-extern PyMethodDef py_limits_functions[];  // limits.c
-extern PyMethodDef py_code_functions[];    // codes.c
-void py_code_attach(ig_ctx *c);            // the code of the context's error, to the exception
-void py_report_attach(ig_ctx *c);          // to the exception that is set
+extern PyMethodDef py_limits_functions[];   // limits.c
+extern PyMethodDef py_command_functions[];  // command.c
+extern PyMethodDef py_code_functions[];     // codes.c
+void py_code_attach(ig_ctx *c);             // the code of the context's error, to the exception
+void py_report_attach(ig_ctx *c);           // to the exception that is set
 bool py_name_symbol(ig_ctx *c, const ig_expr *symbol, struct ig_str *out);
 PyFrameObject *py_user_frame(void);  // module.c: the innermost one, a new reference; NULL: none
 

@@ -53,7 +53,11 @@ bool ig_cpu_has_vnni(void) {
 }
 #else
 static ig_cpu probe(void) {
+#if defined(__aarch64__)
+  return IG_CPU_NEON;
+#else
   return IG_CPU_BASE;
+#endif
 }
 
 bool ig_cpu_has_vnni(void) {
@@ -94,6 +98,7 @@ ig_cpu ig_cpu_level(void) {
 
 ig_cpu ig_cpu_limit(ig_cpu level) {
   int found = found_level();
+  if (level == IG_CPU_NEON && found != IG_CPU_NEON) level = IG_CPU_BASE;  // of other processors
   int v = (int)level < found ? (int)level : found;
   atomic_store_explicit(&cpu_level, v, memory_order_relaxed);
   return (ig_cpu)v;

@@ -11,6 +11,7 @@
 
 typedef enum ig_cpu {
   IG_CPU_BASE,    // what the compiler targets
+  IG_CPU_NEON,    // AArch64, whose baseline has it
   IG_CPU_AVX2,    // AVX2, FMA, F16C
   IG_CPU_AVX512,  // and AVX-512 F, BW, DQ, VL
 } ig_cpu;

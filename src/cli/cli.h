@@ -63,6 +63,10 @@ typedef struct cli_command {
   int (*run)(ig_ctx *c, const char *const *files);
 } cli_command;
 
+// The whole command: its exit code. Once per process: options are stored in static variables, and a
+// signal that ended the work ends the process.
+int cli_main(int argc, char **argv);
+
 extern const cli_command cli_info;
 extern const cli_command cli_show;
 extern const cli_command cli_run;

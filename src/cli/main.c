@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ingot: model files from the command line.
+// ingot: model files from the command line. The program (entry.c) and the Python package start
+// here.
 #define _POSIX_C_SOURCE 200809L
 #include <signal.h>
 #include <stdlib.h>
@@ -157,7 +158,7 @@ static int dispatch(int argc, char **argv) {
   return CLI_USAGE;
 }
 
-int main(int argc, char **argv) {
+int cli_main(int argc, char **argv) {
   int skip = 1;
   (void)signal(SIGPIPE, SIG_IGN);  // written to a closed pipe: reported by finish
   while (skip < argc && strncmp(argv[skip], "--color", 7) == 0) {  // before the command, too

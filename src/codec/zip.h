@@ -86,6 +86,5 @@ void ig_zip_writer_free(ig_zip_writer *w);
 
 // Shared by both sides: NULL, or what is wrong with a member's name.
 const char *ig_zip_name_fault(const char *name, size_t n);
-uint32_t ig_zip_crc(uint32_t crc, const uint8_t *data, size_t n);
 
 #endif

@@ -4,6 +4,7 @@
 // reproducible.
 #include <string.h>
 
+#include "base/crc.h"
 #include "codec/bits.h"
 #include "codec/zip.h"
 #include "codec/zip_layout.h"
@@ -94,7 +95,7 @@ ig_status ig_zip_add(ig_zip_writer *w, const char *name, const ig_bytes *parts, 
   IG_RETURN_IF_ERR(keep_name(w, name, &r));
   for (size_t i = 0; i < n; i++) {
     r.size += parts[i].n;
-    r.crc = ig_zip_crc(r.crc, parts[i].at, parts[i].n);
+    r.crc = ig_crc32(r.crc, parts[i].at, parts[i].n);
   }
   if (!ig_vec_push(w->c->alloc, &w->records, r)) return ig_fail(w->c, IG_NOMEM, "out of memory");
   put_local(w, &r);

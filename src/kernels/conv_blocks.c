@@ -55,7 +55,7 @@ static bool is_narrow(const ig_conv *c) {
 
 static ig_layer_method method_of(const ig_conv *c) {
   int64_t lanes = ig_layer_block();
-  if (ig_cpu_level() < IG_CPU_AVX2) return IG_LAYER_NONE;
+  if (ig_cpu_level() == IG_CPU_BASE) return IG_LAYER_NONE;
   if (ig_layer_suits(c, IG_LAYER_DEPTH, lanes))
     return is_narrow(c) ? IG_LAYER_DEPTH : IG_LAYER_NONE;
   if (c->groups > 1 || (ig_conv_taps(c) == 1 && !c->transposed)) return IG_LAYER_NONE;

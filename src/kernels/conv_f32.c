@@ -55,6 +55,8 @@ static const ig_conv_kernels *kernels(void) {
   ig_cpu level = ig_cpu_level();
   if (level >= IG_CPU_AVX512) return &ig_conv_kernels_avx512;
   if (level >= IG_CPU_AVX2) return &ig_conv_kernels_avx2;
+#elif defined(__aarch64__)
+  if (ig_cpu_level() >= IG_CPU_NEON) return &ig_conv_kernels_neon;
 #endif
   return NULL;
 }

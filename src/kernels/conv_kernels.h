@@ -77,6 +77,8 @@ typedef struct ig_conv_kernels {
 #if defined(__x86_64__)
 extern const ig_conv_kernels ig_conv_kernels_avx2;
 extern const ig_conv_kernels ig_conv_kernels_avx512;
+#elif defined(__aarch64__)
+extern const ig_conv_kernels ig_conv_kernels_neon;
 #endif
 
 #endif

@@ -16,6 +16,8 @@ static const ig_gemm_kernels_f32 *best_table(void) {
   ig_cpu level = ig_cpu_level();
   if (level >= IG_CPU_AVX512) return &ig_gemm_f32_avx512;
   if (level >= IG_CPU_AVX2) return &ig_gemm_f32_avx2;
+#elif defined(__aarch64__)
+  if (ig_cpu_level() >= IG_CPU_NEON) return &ig_gemm_f32_neon;
 #endif
   return &ig_gemm_f32_base;
 }

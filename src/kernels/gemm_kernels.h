@@ -104,6 +104,9 @@ extern const ig_gemm_kernels_f32 ig_gemm_f32_avx2, ig_gemm_f32_avx512;
 extern const ig_gemm_kernels_f64 ig_gemm_f64_avx2, ig_gemm_f64_avx512;
 extern const ig_gemm_kernels_u32 ig_gemm_u32_avx2, ig_gemm_u32_avx512;
 extern const ig_gemm_kernels_u64 ig_gemm_u64_avx2, ig_gemm_u64_avx512;
+#elif defined(__aarch64__)
+extern const ig_gemm_kernels_f32 ig_gemm_f32_neon;
+extern const ig_gemm_kernels_f64 ig_gemm_f64_neon;
 #endif
 
 // The engines, for wrappers that convert operands of other types to these (16-bit floats, small

@@ -15,6 +15,10 @@
 #define UNROLL(n)
 #endif
 
+// Memory that is read soon: into all caches, or all but the first.
+#define FETCH(p) __builtin_prefetch(p, 0, 3)
+#define FETCH_L2(p) __builtin_prefetch(p, 0, 2)
+
 // Hides the pointer's origin from the compiler, so that it does not precompute the addresses of all
 // steps.
 #define KEEP(p) __asm__("" : "+r"(p))

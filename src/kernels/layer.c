@@ -17,6 +17,8 @@ const ig_layer_kernels *ig_layer_kernels_now(void) {
   ig_cpu level = ig_cpu_level();
   if (level >= IG_CPU_AVX512) return &ig_layer_kernels_avx512;
   if (level >= IG_CPU_AVX2) return &ig_layer_kernels_avx2;
+#elif defined(__aarch64__)
+  if (ig_cpu_level() >= IG_CPU_NEON) return &ig_layer_kernels_neon;
 #endif
   return &ig_layer_kernels_portable;
 }

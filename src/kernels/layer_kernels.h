@@ -98,6 +98,8 @@ extern const ig_layer_kernels ig_layer_kernels_portable;
 #if defined(__x86_64__)
 extern const ig_layer_kernels ig_layer_kernels_avx2;
 extern const ig_layer_kernels ig_layer_kernels_avx512;
+#elif defined(__aarch64__)
+extern const ig_layer_kernels ig_layer_kernels_neon;
 #endif
 
 struct ig_layer {

@@ -11,6 +11,11 @@ void ig_normal_blocks(float *data, size_t blocks, float mean, float std) {
     ig_normal_blocks_avx2(data, blocks, mean, std);
     return;
   }
+#elif defined(__aarch64__)
+  if (ig_cpu_level() >= IG_CPU_NEON) {
+    ig_normal_blocks_neon(data, blocks, mean, std);
+    return;
+  }
 #endif
   normal_blocks(data, blocks, mean, std);
 }

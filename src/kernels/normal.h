@@ -10,5 +10,6 @@
 // each other and, bit for bit, with PyTorch.
 void ig_normal_blocks(float *data, size_t blocks, float mean, float std);
 void ig_normal_blocks_avx2(float *data, size_t blocks, float mean, float std);
+void ig_normal_blocks_neon(float *data, size_t blocks, float mean, float std);
 
 #endif

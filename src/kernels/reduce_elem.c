@@ -19,6 +19,11 @@ static void widen_f16(const uint16_t *restrict src, float *restrict dst, int64_t
     ig_f16_widen_avx2(src, dst, n);
     return;
   }
+#elif defined(__aarch64__)
+  if (ig_cpu_level() >= IG_CPU_NEON) {
+    ig_f16_widen_neon(src, dst, n);
+    return;
+  }
 #endif
   for (int64_t i = 0; i < n; i++) dst[i] = ig_f16_get(src[i]);
 }
@@ -30,6 +35,11 @@ static void narrow_f16(const float *restrict src, uint16_t *restrict dst, int64_
 #if defined(__x86_64__)
   if (ig_cpu_level() >= IG_CPU_AVX2) {
     ig_f16_narrow_avx2(src, dst, n);
+    return;
+  }
+#elif defined(__aarch64__)
+  if (ig_cpu_level() >= IG_CPU_NEON) {
+    ig_f16_narrow_neon(src, dst, n);
     return;
   }
 #endif

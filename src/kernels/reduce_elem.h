@@ -56,6 +56,9 @@ void ig_elem_narrow(ig_elem e, const float *src, void *dst, int64_t n);
 #if defined(__x86_64__)
 void ig_f16_widen_avx2(const uint16_t *src, float *dst, int64_t n);
 void ig_f16_narrow_avx2(const float *src, uint16_t *dst, int64_t n);
+#elif defined(__aarch64__)
+void ig_f16_widen_neon(const uint16_t *src, float *dst, int64_t n);
+void ig_f16_narrow_neon(const float *src, uint16_t *dst, int64_t n);
 #endif
 
 static inline float ig_elem_from_bits(uint32_t u) {

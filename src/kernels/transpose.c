@@ -46,6 +46,11 @@ static tile_fn *square_of(int64_t size, int64_t *side) {
     *side = size == 4 ? 8 : 4;
     return size == 4 ? ig_transpose_4_avx2 : ig_transpose_8_avx2;
   }
+#elif defined(__aarch64__)
+  if (ig_cpu_level() >= IG_CPU_NEON && (size == 4 || size == 8)) {
+    *side = size == 4 ? 4 : 2;
+    return size == 4 ? ig_transpose_4_neon : ig_transpose_8_neon;
+  }
 #endif
   (void)size;
   *side = 1;

@@ -17,4 +17,10 @@ void ig_transpose_4_avx2(char *to, int64_t to_stride, const char *from, int64_t 
 void ig_transpose_8_avx2(char *to, int64_t to_stride, const char *from, int64_t from_stride,
                          int64_t n, int64_t m);
 
+// The same for squares of 4 (size 4) or 2 (size 8).
+void ig_transpose_4_neon(char *to, int64_t to_stride, const char *from, int64_t from_stride,
+                         int64_t n, int64_t m);
+void ig_transpose_8_neon(char *to, int64_t to_stride, const char *from, int64_t from_stride,
+                         int64_t n, int64_t m);
+
 #endif

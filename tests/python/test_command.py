@@ -243,3 +243,14 @@ def test_goldens_are_sound(release: str) -> None:
         for file in sorted((GOLDENS / release).glob(pattern)):
             done = subprocess.run([INGOT, "verify", file], env=environment(), capture_output=True, text=True)
             assert done.returncode == 0, done.stderr
+
+
+def test_the_package_has_the_same_command():
+    """What pip installs as `ingot` prints and returns what the program does."""
+    start = "import sys; from ingot._command import main; sys.exit(main())"
+    for words in (["--version"], ["info", "tests/pt2/data/mlp.pt2"], ["info", "no such file"], ["no-such-command"]):
+        runs = [[INGOT, *words], [sys.executable, "-c", start, *words]]
+        program, package = (subprocess.run(r, cwd=ROOT, capture_output=True, env=environment()) for r in runs)
+        assert (package.returncode, package.stdout, package.stderr) == (
+            program.returncode, program.stdout, program.stderr,
+        )  # fmt: skip
