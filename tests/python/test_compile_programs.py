@@ -611,7 +611,7 @@ def change(s, what):
     elif what == "double":
         s.double()
     elif what == "write_kept" and s.kept is not None:
-        with torch.no_grad():
+        with torch.no_grad(), contextlib.suppress(RuntimeError):  # bool, or expanded
             s.kept.mul_(2)
 
 
