@@ -103,6 +103,7 @@ typedef struct ig_binding {
   ig_cpu level;  // layers are laid out for it
 
   bool interpreted;  // nothing was planned
+  bool empty;        // the sizes of the last frame leave a tensor without elements
   ig_arena memory;   // arrays
   IG_VEC(ig_rt_step) steps;
   IG_VEC(ig_rt_buffer) buffers;

@@ -89,6 +89,9 @@ static bool measure(ig_binding *b) {
     const ig_rt_buffer *x = ig_rt_find(b, t);
     ig_meta_of(t, &m);
     ok = ig_geometry_measure(&m, &extent) && (!x || (size_t)extent.bytes <= x->bytes);
+    // Expressions of strides are products of sizes, which the strides of empty tensors are not.
+    b->empty = ok && extent.count == 0;
+    ok = ok && !b->empty;
   }
   return ok || ig_fail(c, IG_UNSUPPORTED, "the sizes cannot be planned") == IG_OK;
 }

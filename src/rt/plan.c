@@ -248,12 +248,14 @@ static ig_binding *make_binding(ig_plan *p, const ig_value *inputs) {
   bool ok = build(b, inputs, symbolic);
   if (!ok && b->symbols && !ig_status_is_final(c->status)) {
     // Something needs numbers: a loop, an interpreted node. Each combination of sizes is planned.
+    // Sizes that leave a tensor empty need them only for themselves.
+    bool empty = b->empty;
     ig_ctx_clear(c);
     free_binding(b);
     b = create_binding(p);
     if (!b) return NULL;
     ok = build(b, inputs, false);
-    p->numbers = ok && !b->interpreted;
+    p->numbers = ok && !b->interpreted && !empty;
   }
   if (!ok && !ig_status_is_final(c->status)) ok = leave(&b, inputs);
   if (!ok) {

@@ -175,6 +175,14 @@ static ig_tensor *sized(ig_tensor *x) {
   return ig_cumsum(c, y, ig_const(0));
 }
 
+// Columns from the third on; of two rows none is left.
+static ig_tensor *behind_two(ig_tensor *x) {
+  ig_tensor *columns = ig_contiguous(c, ig_t(c, x));
+  ig_tensor *rest =
+      ig_slice_tensor_with(c, columns, ig_const(1), ig_of_i64(2), ig_none(), ig_const(1));
+  return ig_mul_tensor(c, ig_contiguous(c, rest), filled(6, 1, 2));
+}
+
 static body *const bodies[] = {mixed, data_dependent, view_of_input, joined, sized};
 
 static void same_as_interpreted(void **state) {
@@ -280,6 +288,28 @@ static void other_structures_have_their_own_trace(void **state) {
     assert_true(same_bits(run(&t, x, NULL), interpreted(&t, x)));
   }
   assert_int_equal(t.plan->nbindings, 6);
+  close_plan(&t);
+  ig_scope_close(c, s);
+}
+
+// Sizes that leave a tensor empty are planned for themselves, and others are served by one trace
+// before and after them.
+static void empty_results_have_the_strides_of_the_interpreter(void **state) {
+  (void)state;
+  ig_scope s = ig_scope_open(c);
+  planned t = open_plan(behind_two, 0);
+  static const int64_t sizes[] = {8, 2, 9, 2, 10};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    ig_tensor *x = filled(sizes[i], 6, 1);
+    const ig_tensor *found = run(&t, x, NULL);
+    const ig_tensor *expected = interpreted(&t, x);
+    for (int d = 0; d < 2; d++) {
+      assert_int_equal(ig_sizes(found)[d].value, ig_sizes(expected)[d].value);
+      assert_int_equal(ig_strides(found)[d].value, ig_strides(expected)[d].value);
+    }
+  }
+  assert_int_equal(t.plan->nbindings, 2);
+  assert_false(t.plan->numbers);
   close_plan(&t);
   ig_scope_close(c, s);
 }
@@ -432,6 +462,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(one_trace_serves_all_sizes, setup, teardown),
       cmocka_unit_test_setup_teardown(memory_grows_in_large_steps, setup, teardown),
       cmocka_unit_test_setup_teardown(other_structures_have_their_own_trace, setup, teardown),
+      cmocka_unit_test_setup_teardown(empty_results_have_the_strides_of_the_interpreter, setup,
+                                      teardown),
       cmocka_unit_test_setup_teardown(symbols_can_be_switched_off, setup, teardown),
       cmocka_unit_test_setup_teardown(results_can_be_kept, setup, teardown),
       cmocka_unit_test_setup_teardown(results_in_memory_of_the_caller, setup, teardown),
