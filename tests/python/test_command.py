@@ -248,9 +248,13 @@ def test_goldens_are_sound(release: str) -> None:
 def test_the_package_has_the_same_command():
     """What pip installs as `ingot` prints and returns what the program does."""
     start = "import sys; from ingot._command import main; sys.exit(main())"
+    # Under sanitizers the interpreter needs their runtime and the options that the tests run with.
+    interpreter = {k: v for k, v in os.environ.items() if k in ("LD_PRELOAD", "ASAN_OPTIONS")}
     for words in (["--version"], ["info", "tests/pt2/data/mlp.pt2"], ["info", "no such file"], ["no-such-command"]):
-        runs = [[INGOT, *words], [sys.executable, "-c", start, *words]]
-        program, package = (subprocess.run(r, cwd=ROOT, capture_output=True, env=environment()) for r in runs)
+        runs = [([INGOT, *words], {}), ([sys.executable, "-c", start, *words], interpreter)]
+        program, package = (
+            subprocess.run(run, cwd=ROOT, capture_output=True, env=environment() | more) for run, more in runs
+        )
         assert (package.returncode, package.stdout, package.stderr) == (
             program.returncode, program.stdout, program.stderr,
         )  # fmt: skip
