@@ -40,8 +40,8 @@ static void fill(uint8_t *p, size_t n, int kind, uint32_t *seed) {
 
 static size_t pack(const uint8_t *data, size_t n, int level, int strategy, uint8_t *out,
                    size_t cap) {
-  z_stream z = {
-      .next_in = (Bytef *)data, .avail_in = (uInt)n, .next_out = out, .avail_out = (uInt)cap};
+  z_stream z = {.next_in = (Bytef *)data, .avail_in = (uInt)n, .avail_out = (uInt)cap};
+  z.next_out = out;
   assert_int_equal(deflateInit2(&z, level, Z_DEFLATED, -MAX_WBITS, 8, strategy), Z_OK);
   assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
   size_t done = z.total_out;
@@ -52,10 +52,8 @@ static size_t pack(const uint8_t *data, size_t n, int level, int strategy, uint8
 // Whether zlib unpacks all of it to exactly n bytes.
 static bool reference(const uint8_t *packed, size_t packed_n, uint8_t *out, size_t n) {
   uint8_t more;  // an output of no bytes needs an address
-  z_stream z = {.next_in = (Bytef *)packed,
-                .avail_in = (uInt)packed_n,
-                .next_out = n ? out : &more,
-                .avail_out = (uInt)n};
+  z_stream z = {.next_in = (Bytef *)packed, .avail_in = (uInt)packed_n, .avail_out = (uInt)n};
+  z.next_out = n ? out : &more;
   assert_int_equal(inflateInit2(&z, -MAX_WBITS), Z_OK);
   int rc = inflate(&z, Z_FINISH);
   bool whole = rc == Z_STREAM_END && z.total_out == n && z.avail_in == 0;
