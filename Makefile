@@ -128,6 +128,7 @@ musl: prepare
 	@tools/bootstrap musl
 	@tools/configure build/musl --cross-file packaging/cross/musl.ini $(OPTIONS) -Dextension=disabled -Dtests=false
 	@ninja -C build/musl ingot
+	@build/musl/ingot run tests/pt2/data/mlp.pt2
 
 clean:
 	rm -rf build

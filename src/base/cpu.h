@@ -6,6 +6,7 @@
 #ifndef BASE_CPU_H_
 #define BASE_CPU_H_
 
+#include <limits.h>  // defines __GLIBC__
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -35,9 +36,10 @@ size_t ig_cpu_l2(void);
 size_t ig_cpu_l3(void);
 
 // IG_CLONES before a function with plain loops makes the compiler emit it for AVX-512, AVX2 and the
-// baseline; the loader picks one. Empty where the tools have no ifuncs, and under the thread and
-// memory sanitizers, whose runtime is not up when ifuncs are resolved. Older clangs give the
-// resolvers of static functions external names, which clash.
+// baseline; the loader picks one. Empty where the tools or the C library have no ifuncs (musl
+// leaves them unresolved), and under the thread and memory sanitizers, whose runtime is not up when
+// ifuncs are resolved. Older clangs give the resolvers of static functions external names, which
+// clash.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
 #define IG_NO_CLONES 1
@@ -47,7 +49,7 @@ size_t ig_cpu_l3(void);
 #define IG_NO_CLONES 1
 #endif
 
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(IG_NO_CLONES) && \
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(IG_NO_CLONES) && \
     ((defined(__clang__) && __clang_major__ >= 18) || (!defined(__clang__) && __GNUC__ >= 12))
 #define IG_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 // The same for memory-bound loops, to which wider vectors add only code size.
