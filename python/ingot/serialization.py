@@ -164,7 +164,7 @@ def _os_error(error: OSError, path: str) -> OSError:
 
 def _explain(error: Exception, weights_only: bool | None) -> str:
     text = f"Weights only load failed. {error}"
-    if "is not in the closed set" in text:
+    if getattr(error, "ingot_code", None) == "IG0108":  # a name outside of the closed set
         text += "\nIf it is a class of yours, allow it with torch.serialization.add_safe_globals([...]) before loading."
     if "global 'torch.nn.modules." in text:
         text += "\nThe file holds a whole module; save its state_dict() instead."
