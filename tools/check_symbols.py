@@ -12,7 +12,10 @@ import sys
 
 def names(path: pathlib.Path, *flags: str) -> list[str]:
     out = subprocess.run(["nm", "--defined-only", *flags, path], check=True, capture_output=True, text=True).stdout
-    return [m[1] for m in re.finditer(r"^[0-9a-f]* [A-Z] (\S+)$", out, re.M)]
+    found = [(m[1], *m[2].split("@@")) for m in re.finditer(r"^[0-9a-f]* ([A-Z]) (\S+)$", out, re.M)]
+    versions = {rest[0] for _, _, *rest in found if rest}
+    # GNU ld gives every symbol version an absolute symbol of the same name; other linkers give it none.
+    return [name for kind, name, *_ in found if not (kind == "A" and name in versions)]
 
 
 def main() -> int:
