@@ -64,5 +64,8 @@ ig_status ig_model_verify(ig_ctx *c, const ig_model *m, const ig_model_options *
   if (m->program) IG_RETURN_IF_ERR(check_graphs(c, m->program->graph));
   if (m->runnable) IG_RETURN_IF_ERR(check_graphs(c, m->runnable->graph));
   if (m->format->verify) IG_RETURN_IF_ERR(m->format->verify(c, m));
-  return check_calls(c, m);
+  IG_RETURN_IF_ERR(check_calls(c, m));
+  // Last: where a call is wrong in itself, its own error says more than what is recorded for it.
+  if (m->program) IG_RETURN_IF_ERR(ig_program_verify(c, m->program));
+  return IG_OK;
 }

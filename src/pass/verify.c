@@ -8,12 +8,20 @@
 #include "op/autocast.h"
 #include "op/hop.h"
 #include "op/op.h"
+#include "op/refuse.h"
 #include "pass/pass.h"
 
 static bool wrong(ig_ctx *c, const ig_node *n, const char *what, const char *which) {
   if (c->status != IG_OK) return false;
   return ig_fail(c, IG_ASSERTION | IG_E_PROGRAM, "program: node '%s' (%s): %s%s%s", n->name,
                  n->target, what, which ? " " : "", which ? which : "") == IG_OK;
+}
+
+static bool differs(ig_ctx *c, const ig_node *n, const char *what, const char *found,
+                    const char *expected) {
+  return ig_fail(c, IG_ASSERTION | IG_E_PROGRAM,
+                 "program: node '%s' (%s): found %s %s, expected %s by its operands", n->name,
+                 n->target, what, found, expected) == IG_OK;
 }
 
 // ---- arguments ----
@@ -220,11 +228,13 @@ static bool check_rule(ig_ctx *c, const ig_node *n, const ig_value *const *given
   op->def->shape(c, op, args, &m);
   if (c->status != IG_OK) return false;
   if (m.absent) return true;
-  if (m.dtype != t->dtype)
-    return wrong(c, n, "has a dtype that differs from its shape rule:", ig_dtype_text(t->dtype));
+  if (m.dtype != t->dtype) {
+    return differs(c, n, "dtype", ig_dtype_text(t->dtype), ig_dtype_text(m.dtype));
+  }
   bool same = m.ndim == t->ndim;
   for (int d = 0; same && d < m.ndim; d++) same = m.size[d].value == ig_sizes(t)[d].value;
-  return same || wrong(c, n, "has sizes that differ from its shape rule", NULL);
+  return same || differs(c, n, "sizes", ig_sizes_text(c, ig_sizes(t), (size_t)t->ndim),
+                         ig_sizes_text(c, m.size, (size_t)m.ndim));
 }
 
 static bool check_call(ig_ctx *c, const ig_node *n, bool casts) {

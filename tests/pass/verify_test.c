@@ -46,9 +46,9 @@ static void values(void **state) {
   ig_value kept = permute->val;
   int64_t sizes[] = {3, 2};
   permute->val = ig_of_tensor(ig_tensor_empty(c, IG_F64, sizes, 2));
-  refuses(p, "a dtype that differs from its shape rule: float64");
+  refuses(p, "found dtype float64, expected float32 by its operands");
   permute->val = node(p, "relu")->val;
-  refuses(p, "sizes that differ from its shape rule");
+  refuses(p, "found sizes [2, 3], expected [3, 2] by its operands");
   permute->val = ig_of_i64(1);
   refuses(p, "a value of another kind");
   permute->val = kept;

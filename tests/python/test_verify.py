@@ -173,6 +173,23 @@ def test_what_a_run_refuses_is_refused(tmp_path, name):
     assert done.returncode in (3, 5) and "sound" not in done.stdout, ran.stderr
 
 
+@pytest.mark.parametrize("field, value, words", [
+    ("sizes", [{"as_int": 5}, {"as_int": 3}], "found sizes [5, 3], expected [2, 3] by its operands"),
+    ("dtype", 8, "found dtype float64, expected float32 by its operands"),
+])  # fmt: skip
+def test_recorded_values_that_contradict_the_operators_are_refused(tmp_path, field, value, words):
+    """Such a program runs, but whoever plans memory or lowers it by what is recorded gets it wrong."""
+
+    def change(graph: dict) -> None:
+        graph["tensor_values"]["relu"][field] = value
+
+    path = tmp_path / "x.pt2"
+    path.write_bytes(changed(saved(lambda x: ingot.relu(x) + 1), change))
+    done = command("verify", path)
+    assert done.returncode == 3 and "sound" not in done.stdout
+    assert f"node 'relu' (aten.relu.default): {words}" in done.stderr
+
+
 def test_weights_that_do_not_fit_are_refused(tmp_path):
     """The weight keeps its name and gets other sizes; the calls that read it refuse it."""
     path = tmp_path / "x.onnx"
