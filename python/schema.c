@@ -14,6 +14,7 @@ typedef struct py_argument {
 typedef struct py_argtype {  // prints as the JIT's types do; the class tells its kind
   PyObject_HEAD const ig_arg *a;
   int stage;  // 0: whole, 1: without Optional, 2: element of a list
+  bool real;  // dtypes, layouts and memory formats by their names; otherwise the JIT's integers
 } py_argtype;
 
 static PyTypeObject schema_type;
@@ -52,6 +53,15 @@ static const char *const class_names[] = {
     [IG_TYPE_OTHER] = "AnyType",
 };
 
+// Types that the JIT holds as integers.
+static const struct {
+  const char *name, *class_name;
+} real_names[PY_COUNT(class_names)] = {
+    [IG_TYPE_DTYPE] = {"ScalarType", "ScalarTypeType"},
+    [IG_TYPE_LAYOUT] = {"Layout", "LayoutType"},
+    [IG_TYPE_MEMORY_FORMAT] = {"MemoryFormat", "MemoryFormatType"},
+};
+
 static bool shows_optional(const py_argtype *t) {
   return t->stage == 0 && t->a->optional;
 }
@@ -62,7 +72,8 @@ static bool shows_list(const py_argtype *t) {
 static PyObject *argtype_str(PyObject *o) {
   const py_argtype *t = (py_argtype *)o;
   char text[128];
-  const char *item = type_names[t->a->type];
+  bool real = t->real && real_names[t->a->type].name;
+  const char *item = real ? real_names[t->a->type].name : type_names[t->a->type];
   const char *open = shows_list(t) ? (t->a->item_optional ? "List[Optional[" : "List[") : "";
   const char *close = shows_list(t) ? (t->a->item_optional ? "]]" : "]") : "";
   (void)snprintf(text, sizeof text, "%s%s%s%s%s", shows_optional(t) ? "Optional[" : "", open, item,
@@ -87,24 +98,27 @@ static PyTypeObject *class_of(const char *name) {
   return (PyTypeObject *)made;
 }
 
-static PyObject *argtype_make(const ig_arg *a, int stage) {
+static PyObject *argtype_make(const ig_arg *a, int stage, bool real) {
   py_argtype probe = {.a = a, .stage = stage};
+  const char *item = real ? real_names[a->type].class_name : NULL;
   const char *name = shows_optional(&probe) ? "OptionalType"
                      : shows_list(&probe)   ? "ListType"
+                     : item                 ? item
                                             : class_names[a->type];
   PyTypeObject *type = class_of(name);
   py_argtype *o = type ? (py_argtype *)type->tp_alloc(type, 0) : NULL;
   if (!o) return NULL;
   o->a = a;
   o->stage = stage;
+  o->real = real;
   return (PyObject *)o;
 }
 
 static PyObject *argtype_element(PyObject *o, PyObject *unused) {
   (void)unused;
   const py_argtype *t = (py_argtype *)o;
-  if (shows_optional(t)) return argtype_make(t->a, 1);
-  if (shows_list(t)) return argtype_make(t->a, 2);
+  if (shows_optional(t)) return argtype_make(t->a, 1, t->real);
+  if (shows_list(t)) return argtype_make(t->a, 2, t->real);
   PyErr_SetString(PyExc_AttributeError, "this type has no elements");
   return NULL;
 }
@@ -140,7 +154,7 @@ static PyObject *argtype_get(PyObject *cls, PyObject *unused) {
     if (strcmp(name, class_names[i]) != 0) continue;
     static ig_arg plain[PY_COUNT(class_names)];
     plain[i].type = (ig_type)i;
-    return argtype_make(&plain[i], 0);
+    return argtype_make(&plain[i], 0, false);
   }
   PyErr_SetString(PyExc_TypeError, "get(): this type has parameters");
   return NULL;
@@ -205,7 +219,11 @@ static PyObject *argument_name(PyObject *o, void *unused) {
 }
 static PyObject *argument_type_of(PyObject *o, void *unused) {
   (void)unused;
-  return argtype_make(arg_of(o), 0);
+  return argtype_make(arg_of(o), 0, false);
+}
+static PyObject *argument_real_type(PyObject *o, void *unused) {
+  (void)unused;
+  return argtype_make(arg_of(o), 0, true);
 }
 static PyObject *argument_default(PyObject *o, void *unused) {
   (void)unused;
@@ -247,7 +265,7 @@ static PyObject *argument_alias(PyObject *o, void *unused) {
 static PyGetSetDef argument_getset[] = {
     {"name", argument_name, NULL, NULL, NULL},
     {"type", argument_type_of, NULL, NULL, NULL},
-    {"real_type", argument_type_of, NULL, NULL, NULL},
+    {"real_type", argument_real_type, NULL, NULL, NULL},
     {"default_value", argument_default, NULL, NULL, NULL},
     {"N", argument_n, NULL, NULL, NULL},
     {"kwarg_only", argument_kwarg_only, NULL, NULL, NULL},

@@ -41,6 +41,18 @@ def test_overloads_and_schema(lib):
     assert str(overload._schema).startswith("libtest::mix(Tensor x, Scalar k=2, *, bool flip=False)")
 
 
+def test_real_types_name_what_the_jit_holds_as_integers():
+    size, dtype, layout, *_ = torch.ops.aten.zeros.default._schema.arguments
+    assert [str(dtype.type), str(dtype.real_type), str(layout.real_type)] == [
+        "Optional[int]", "Optional[ScalarType]", "Optional[Layout]",
+    ]  # fmt: skip
+    assert dtype.real_type.getElementType().kind() == "ScalarTypeType"
+    assert dtype.type.getElementType().kind() == "IntType"
+    assert str(size.real_type) == str(size.type) == "List[int]"
+    memory_format = torch.ops.aten.zeros_like.default._schema.arguments[-1]
+    assert memory_format.real_type.getElementType().kind() == "MemoryFormatType"
+
+
 def test_scope_ends(lib):
     with _scoped_library("libtest", "FRAGMENT") as inner:
         inner.define("gone(Tensor x) -> Tensor")

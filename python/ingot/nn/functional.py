@@ -21,10 +21,12 @@ Maybe = Tensor | None
 _NAMES = """
     adaptive_avg_pool1d avg_pool1d avg_pool2d avg_pool3d bilinear celu_ channel_shuffle conv1d conv2d conv3d
     conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity elu_ gelu hardshrink hardtanh_
-    leaky_relu_ linear native_channel_shuffle one_hot pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu
+    leaky_relu_ linear one_hot pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu
     relu_ rrelu_ scaled_dot_product_attention selu_ softplus softshrink threshold_ relu6_
 """
-_OPERATORS = {name: name for name in _NAMES.split()} | {"logsigmoid": "log_sigmoid"}
+_OPERATORS = {name: name for name in _NAMES.split()} | {
+    "logsigmoid": "log_sigmoid", "native_channel_shuffle": "channel_shuffle",
+}  # fmt: skip
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 
@@ -33,6 +35,10 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'ingot.nn.functional' has no attribute {name!r}")
     found = globals()[name] = getattr(_t, _OPERATORS[name])
     return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_OPERATORS} - {"Any", "Flag", "Maybe", "annotations", "math", "repeat", "warnings"})
 
 
 def _reduction(reduction: str, size_average: Flag = None, reduce: Flag = None) -> int:

@@ -11,7 +11,7 @@ import itertools
 import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import ingot
 from ingot import _C
@@ -35,20 +35,8 @@ class _IncompatibleKeys(namedtuple("_IncompatibleKeys", ["missing_keys", "unexpe
 
 # Hooks on every module
 
-_global = {
-    kind: HookDict()
-    for kind in (
-        "parameter",
-        "module",
-        "buffer",
-        "forward_pre",
-        "forward",
-        "forward_kwargs",
-        "forward_always",
-        "backward_pre",
-        "backward",
-    )
-}
+_KINDS = "parameter module buffer forward_pre forward forward_kwargs forward_always backward_pre backward"
+_global = {kind: HookDict() for kind in _KINDS.split()}
 
 
 def register_module_parameter_registration_hook(hook: Callable) -> RemovableHandle:
@@ -204,6 +192,10 @@ _HOOKS = (
 )  # fmt: skip
 
 
+def _forward_unimplemented(self: Module, *input: Any) -> None:
+    raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+
 class Module:
     """Base of all layers and models."""
 
@@ -234,8 +226,8 @@ class Module:
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
-    def forward(self, *unused: Any) -> NoReturn:
-        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+    # A value, not a method, to type checkers: subclasses choose their own arguments.
+    forward: Callable[..., Any] = _forward_unimplemented
 
     # Registration
 
