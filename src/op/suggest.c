@@ -197,9 +197,12 @@ static bool works(const trial *t, const change *a, const change *b) {  // NULL: 
   ig_value outs[IG_MAX_RETURNS];
   memcpy(args, t->args, sizeof args);
   ig_scope s = ig_scope_open(t->c);
+  // What the operator makes by itself (masks, ranges) has no data either.
+  ig_mode_scope mode = ig_mode_push(t->c, &(ig_mode_change){IG_MODE_FAKE, {.fake = true}});
   if ((!a || apply(t->c, &args[a->arg], a)) && (!b || apply(t->c, &args[b->arg], b))) {
     ig_call(t->c, t->op, args, outs);
   }
+  ig_mode_pop(t->c, &mode);
   bool ok = t->c->status == IG_OK;
   ig_scope_close(t->c, s);
   ig_ctx_clear(t->c);
