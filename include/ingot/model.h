@@ -44,7 +44,8 @@ struct ig_limits;
   X(SAFETENSORS, "safetensors", "safetensors")                \
   X(NPZ, "npz", "NumPy archive (.npz)")                       \
   X(NPY, "npy", "NumPy array (.npy)")                         \
-  X(ONNX, "onnx", "ONNX model")
+  X(ONNX, "onnx", "ONNX model")                               \
+  X(COMPILED, "ingot", "compiled model (.ingot)")
 typedef enum ig_model_kind {
 #define X(name, word, text) IG_MODEL_##name,
   IG_MODEL_KIND_LIST(X)
@@ -284,6 +285,21 @@ IG_API void ig_session_reset(ig_session *s);
 // Runs on what was given. Inputs that are no arrays have the values that were captured. Outputs of
 // the last run are gone. IG_INVALID names an input that was not given.
 IG_API IG_MUST_USE ig_status ig_session_run(ig_session *s);
+
+// Writes the model and the weights that the plan for these inputs has packed to a file
+// (docs/formats.md): a process that opens it finds them there instead of packing them. Inputs that
+// were not given are zeros of the sizes that the model states. Packed weights are for the
+// instruction set of this process; with another one the file is valid, and weights are packed
+// again. A failure leaves an old file in place. IG_UNSUPPORTED: TorchScript code, which is not
+// planned: capture it first (ig_session_export). options may be NULL.
+typedef struct ig_compile_options {
+  size_t size;  // sizeof(ig_compile_options)
+  // As in ig_model_options.
+  void (*progress)(void *user, const char *stage, uint64_t done, uint64_t total);
+  void *progress_user;
+} ig_compile_options;
+IG_API IG_MUST_USE ig_status ig_session_compile(ig_session *s, const char *path,
+                                                const ig_compile_options *options);
 
 // Captures a run on what was given as a program, for models that have code rather than a program:
 // TorchScript archives. The sizes of the inputs are fixed; numbers among the inputs are constants.

@@ -232,6 +232,39 @@ ig_layer *ig_layer_create(const ig_conv *c, const float *w, const float *bias,
   }
 }
 
+static size_t packed_bytes(const ig_layer *l) {
+  int64_t lanes = l->f->lanes;
+  size_t bias = (size_t)(blocks_of(l->c.cout, lanes) * lanes);
+  size_t floats = ig_mem_add(ig_mem_mul((size_t)l->products, (size_t)l->weights), bias);
+  return ig_mem_mul(floats, sizeof(float));
+}
+
+const void *ig_layer_packed(const ig_layer *l, size_t *bytes) {
+  *bytes = packed_bytes(l);
+  return l->w;
+}
+
+ig_layer *ig_layer_over(const ig_conv *c, ig_layer_method m, double error, const void *packed,
+                        size_t bytes) {
+  const ig_layer_kernels *f = ig_layer_kernels_now();
+  size_t floats;
+  if ((uintptr_t)packed % IG_LAYER_ALIGN || m <= IG_LAYER_NONE || m > IG_LAYER_WINOGRAD6) {
+    return NULL;
+  }
+  if (!ig_layer_suits(c, m, f->lanes)) return NULL;
+  ig_layer *l = malloc(sizeof *l);
+  if (!l) return NULL;
+  ig_layer_plan(f, c, m, l, &floats);
+  if (ig_mem_mul(floats, sizeof(float)) != bytes) {
+    free(l);
+    return NULL;
+  }
+  l->error = error;
+  l->w = (float *)packed;  // never written
+  l->bias = l->w + l->products * l->weights;
+  return l;
+}
+
 void ig_layer_free(ig_layer *l) {
   if (!l) return;
   free(l->memory);

@@ -59,6 +59,15 @@ ig_layer_method ig_layer_method_of(const ig_layer *l);
 size_t ig_layer_bytes(const ig_layer *l);  // of the packed weights
 double ig_layer_error(const ig_layer *l);  // as measured for rtol; 0 where it was not
 
+// Everything that a layer has packed: weights, then biases.
+const void *ig_layer_packed(const ig_layer *l, size_t *bytes);
+// A layer over what another one of this shape and method has packed at the same CPU level, perhaps
+// in another process. Nothing is copied: the memory outlives the layer. Numbers are not checked,
+// everything else is. NULL: out of memory, or the memory is not that of such a layer.
+ig_layer *ig_layer_over(const ig_conv *c, ig_layer_method m, double error, const void *packed,
+                        size_t bytes);
+enum { IG_LAYER_ALIGN = 64 };  // of that memory
+
 typedef enum ig_act {
   IG_ACT_NONE,
   IG_ACT_CLAMP,

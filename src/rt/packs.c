@@ -13,6 +13,7 @@ struct ig_packs {
   ig_alloc alloc;
   pthread_mutex_t lock;  // held while weights are packed: whoever wants the same ones waits
   ig_pack *first;
+  ig_pack_store store;
 };
 
 static void fail_memory(ig_ctx *c) {
@@ -45,6 +46,10 @@ ig_packs *ig_packs_retain(ig_packs *p) {
 
 void ig_packs_free(ig_packs *p) {
   if (p) ig_ref_release(&p->ref);
+}
+
+void ig_packs_use(ig_packs *p, ig_pack_store store) {
+  p->store = store;
 }
 
 // ---- weights as the layer has them
@@ -157,10 +162,21 @@ static ig_pack *find(const ig_packs *p, const ig_pack_source *s, ig_layer_method
   return k;
 }
 
+// What the store has is checked to be a layer of this shape.
+static ig_layer *stored_layer(ig_ctx *c, const ig_packs *p, const ig_pack_source *s,
+                              ig_layer_method method) {
+  ig_pack_source asked = *s;
+  ig_pack_stored found;
+  asked.options.method = method;
+  if (!p->store.find || !p->store.find(p->store.user, c, &asked, &found)) return NULL;
+  return ig_layer_over(&s->shape, found.method, found.error, found.data, found.bytes);
+}
+
 static ig_pack *create(ig_ctx *c, ig_packs *p, const ig_pack_source *s, ig_layer_method method) {
   ig_pack *k = ig_mem_new(p->alloc, sizeof *k);
   ig_scope scope = ig_scope_open(c);
-  if (k) k->layer = create_layer(c, s);
+  if (k) k->layer = stored_layer(c, p, s, method);
+  if (k && !k->layer && c->status == IG_OK) k->layer = create_layer(c, s);
   ig_scope_close(c, scope);
   if (!k || !k->layer) {
     ig_mem_free(p->alloc, k, sizeof *k);
@@ -200,6 +216,12 @@ void ig_packs_release(ig_packs *p, const ig_pack *k) {
     for (int i = 0; i < IG_PACK_PARTS; i++) ig_tensor_release(mine->source.part[i]);
     ig_mem_free(p->alloc, mine, sizeof *mine);
   }
+  (void)pthread_mutex_unlock(&p->lock);
+}
+
+void ig_packs_each(ig_packs *p, void (*fn)(void *user, const ig_pack *k), void *user) {
+  (void)pthread_mutex_lock(&p->lock);
+  for (const ig_pack *k = p->first; k; k = k->next) fn(user, k);
   (void)pthread_mutex_unlock(&p->lock);
 }
 
