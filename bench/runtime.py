@@ -7,7 +7,8 @@ MODELS_FILE has MODELS = {name: maker of (module, args)}. Each model is exported
 process of its own, because threads of one that keep polling take the cores from whoever runs next; PYTHON is one that
 has the peers (by default this one), and a library that it lacks is left out. Times are medians of single runs in
 milliseconds; `ratio` is Ingot's to that of the best peer, `error` its largest difference from the first peer, relative
-to the largest output; `start` is from the start of the process to the first output.
+to the largest output; `start` is from the start of the process to the first output. `compiled` is Ingot with the file
+that `ingot compile` writes.
 
 With --dynamic the first size of every input, and the second one of integers, is dynamic; `new size` is what the first
 run with a size takes beyond a later one, in microseconds, the median over several sizes.
@@ -29,6 +30,7 @@ import numpy
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROUNDS = 5
+OURS = ("ingot", "compiled")
 NEW_SIZES = range(2, 7)
 COLUMNS = 8
 Arrays = list[numpy.ndarray]
@@ -54,6 +56,8 @@ def export(models: str, name: str, folder: str, dynamic: bool) -> None:
     program = torch.onnx.export(model.eval(), args, dynamo=True, verify=False, dynamic_shapes=shapes)
     program.save(f"{folder}/{name}.onnx")
     numpy.savez(f"{folder}/{name}.npz", *[t.numpy() for t in leaves])
+    ingot: Any = importlib.import_module("ingot")
+    ingot.open(f"{folder}/{name}.onnx").compile(f"{folder}/{name}.ingot", *[t.numpy() for t in leaves])
 
 
 # ---- running them: each function gives one that runs on arrays in the order of the inputs
@@ -92,7 +96,11 @@ def open_openvino(path: str, threads: int) -> Callable[[Arrays], Arrays]:
     return run
 
 
-OPEN = {"ingot": open_ingot, "onnxruntime": open_onnxruntime, "openvino": open_openvino}
+def open_compiled(path: str, threads: int) -> Callable[[Arrays], Arrays]:
+    return open_ingot(path.removesuffix(".onnx") + ".ingot", threads)
+
+
+OPEN = {"ingot": open_ingot, "compiled": open_compiled, "onnxruntime": open_onnxruntime, "openvino": open_openvino}
 
 
 def time_of(run: Callable[[Arrays], Any], arrays: Arrays) -> float:
@@ -163,6 +171,7 @@ class Server:
 
 
 def difference(servers: list[Server], folder: str) -> float:
+    servers = [s for s in servers if s.provider != "compiled"]
     for server in servers:
         server.ask(save=f"{folder}/{server.provider}.out.npz")
     with (
@@ -185,7 +194,7 @@ def measure(options: argparse.Namespace, pythons: dict[str, str], folder: str, n
     best = {provider: statistics.median(rounds) * 1e3 for provider, rounds in times.items()}
     cells = [f"{name:<14} {threads}"]
     cells += [f"{best[p]:12.3f}" if p in best else f"{'-':>12}" for p in pythons]
-    peers = [t for p, t in best.items() if p != "ingot"]
+    peers = [t for p, t in best.items() if p not in OURS]
     cells += [f"{best['ingot'] / min(peers):7.2f} {difference(servers, folder):9.1e}"] if peers else [f"{'':17}"]
     cells += [f"{s.start * 1e3:8.0f}" if s.alive else f"{'-':>8}" for s in started]
     if options.dynamic:
@@ -219,9 +228,9 @@ def main() -> None:
     sys.path.insert(0, str(HERE))
     importlib.import_module("ingot.as_torch")
     names = importlib.import_module("onnx_export").load_models(options.models).MODELS
-    pythons = {"ingot": sys.executable}
+    pythons = dict.fromkeys(OURS, sys.executable)
     pythons |= {p: options.peers for p in ("onnxruntime", "openvino") if has(options.peers, p)}
-    if len(pythons) == 1:
+    if len(pythons) == len(OURS):
         print("runtime: neither ONNX Runtime nor OpenVINO is installed here; their columns are left out")
     print(
         f"{'model, threads':<16}"

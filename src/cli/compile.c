@@ -67,11 +67,13 @@ static void describe(const ig_model *m, const char *to) {
   size_t n = ig_model_facts(m, &facts);
   char size[32];
   cli_out("%s: %s", to, cli_bytes(ig_model_file_bytes(m), size, sizeof size));
+  const char *layers = "";
+  const char *level = "";
   for (size_t i = 0; i < n; i++) {
-    if (strcmp(facts[i]->name, "packed layers") == 0) cli_out(", %s packed layers", facts[i]->value);
-    if (strcmp(facts[i]->name, "packed for") == 0) cli_out(" for %s", facts[i]->value);
+    if (strcmp(facts[i]->name, "packed layers") == 0) layers = facts[i]->value;
+    if (strcmp(facts[i]->name, "packed for") == 0) level = facts[i]->value;
   }
-  cli_out("\n");
+  cli_out(", %s layers packed for %s\n", layers, level);
 }
 
 static int compile(ig_ctx *c, ig_session *s, const char *to) {

@@ -31,7 +31,7 @@ static void help(FILE *to) {
       to, CLI_PLAIN,
       "\nFILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy, ONNX or .ingot file, "
       "recognised\nby its content; - is stdin. ingot COMMAND --help has details and examples; "
-      "man ingot is the full reference.\n\n");
+      "man ingot is the\nfull reference.\n\n");
   cli_put(to, CLI_BOLD, "exit codes:");
   cli_put(to, CLI_PLAIN,
           " 0 success, 1 numbers or models differ, 2 wrong command line, 3 file rejected,\n"
