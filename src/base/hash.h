@@ -22,10 +22,10 @@ static inline uint64_t ig_hash_block(uint64_t h, const void *data, size_t n) {
   uint64_t lane[LANES] = {h, h + 1, h + 2, h + 3};
   const uint8_t *p = data;
   for (; n >= STEP; n -= STEP, p += STEP) {
+    uint64_t w[LANES];
+    memcpy(w, p, sizeof w);
     for (int k = 0; k < LANES; k++) {
-      uint64_t w;
-      memcpy(&w, p + k * 8, sizeof w);
-      lane[k] = (lane[k] ^ w) * UINT64_C(0x9E3779B97F4A7C15);
+      lane[k] = (lane[k] ^ w[k]) * UINT64_C(0x9E3779B97F4A7C15);
       lane[k] ^= lane[k] >> 32;
     }
   }

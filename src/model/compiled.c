@@ -115,7 +115,7 @@ static ig_status read_head(ig_ctx *c, ig_model *m, ig_compiled *x, char *level) 
   if (!x->sections || !x->packs) return ig_fail(c, IG_NOMEM, "out of memory");
   const uint8_t *tables = b.at + IG_COMPILED_HEAD;
   IG_RETURN_IF_ERR(read_sections(c, m, x, head, tables));
-  return read_packs(c, m, x, head, tables + x->nsections * IG_COMPILED_SECTION);
+  return read_packs(c, m, x, head, b.at + (head - npacks * IG_COMPILED_PACK));
 }
 
 static ig_status open_section(ig_ctx *c, const ig_compiled *x, uint32_t kind, ig_file **out) {
@@ -243,9 +243,8 @@ bool ig_compiled_key(ig_ctx *c, const ig_model *m, const ig_pack_source *s, uint
   const ig_conv *v = &s->shape;
   int64_t eps = 0;
   memcpy(&eps, &s->eps, sizeof eps);
-  const int64_t numbers[] = {s->options.method, v->transposed, v->channels_last,
-                             v->cin,            v->cout,       v->groups,
-                             eps};
+  const int64_t numbers[] = {
+      s->options.method, v->transposed, v->channels_last, v->cin, v->cout, v->groups, eps};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) add(&k, numbers[i]);
   for (int d = 0; d < 3; d++) {
     add(&k, v->kernel[d]);
@@ -278,8 +277,8 @@ static bool find_pack(void *user, ig_ctx *c, const ig_pack_source *s, ig_pack_st
   if (from == x->npacks || x->packs[from].key != key) return false;
   const ig_compiled_pack *k = &x->packs[from];
   if (k->method > IG_LAYER_WINOGRAD6) return false;
-  *out = (ig_pack_stored){(ig_layer_method)k->method, k->error,
-                          x->whole->bytes.at + k->offset, (size_t)k->bytes};
+  *out = (ig_pack_stored){(ig_layer_method)k->method, k->error, x->whole->bytes.at + k->offset,
+                          (size_t)k->bytes};
   return true;
 }
 

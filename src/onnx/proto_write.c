@@ -280,9 +280,8 @@ ig_status ig_om_write(ig_ctx *c, const ig_onnx_model *m, ig_onnx_external how, c
                       ig_sink *sink) {
   IG_RETURN_IF_ERR(c->status);
   ig_str data = ig_str_make(c->alloc);
-  writer x = {.w = ig_proto_writer_make(c->alloc),
-              .least = IG_ONNX_EXTERNAL_MIN,
-              .align = IG_ONNX_ALIGN};
+  writer x = {
+      .w = ig_proto_writer_make(c->alloc), .least = IG_ONNX_EXTERNAL_MIN, .align = IG_ONNX_ALIGN};
   bool large = weight_total(m) > MAX_BYTES - (64 << 20);  // room for the nodes
   if (path && (how == IG_ONNX_EXTERNAL_ALWAYS || (how == IG_ONNX_EXTERNAL_AUTO && large))) {
     ig_str_add(&data, "%s.data", path);

@@ -64,8 +64,8 @@ static void use(ig_ctx *c, ig_model *m) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   ig_ctx *c = NULL;
-  uint8_t *copy = aligned_alloc(IG_LAYER_ALIGN, (n + IG_LAYER_ALIGN) / IG_LAYER_ALIGN *
-                                                    IG_LAYER_ALIGN);
+  uint8_t *copy =
+      aligned_alloc(IG_LAYER_ALIGN, (n + IG_LAYER_ALIGN) / IG_LAYER_ALIGN * IG_LAYER_ALIGN);
   (void)ig_cpu_limit(IG_CPU_BASE);  // what the corpus is packed for
   if (!copy || ig_ctx_create(NULL, &c) != IG_OK) {
     free(copy);
