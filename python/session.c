@@ -62,14 +62,15 @@ static bool open_session(py_session *x, const char *path, const ig_session_optio
   return ok;
 }
 
-// open_session(path, interpret=False, without=0)
+// open_session(path, interpret=False, without=0, precision=0)
 static PyObject *session_open(PyObject *module, PyObject *args) {
   (void)module;
   PyObject *path = NULL;
   int interpret = 0;
   unsigned without = 0;
-  if (!PyArg_ParseTuple(args, "O&|pI:open_session", PyUnicode_FSConverter, &path, &interpret,
-                        &without)) {
+  int precision = 0;
+  if (!PyArg_ParseTuple(args, "O&|pIi:open_session", PyUnicode_FSConverter, &path, &interpret,
+                        &without, &precision)) {
     return NULL;
   }
   py_session *x = PyObject_New(py_session, &session_type);
@@ -79,7 +80,10 @@ static PyObject *session_open(PyObject *module, PyObject *args) {
     x->s = NULL;
     x->lock = NULL;
     x->runner = 0;
-    ig_session_options o = {.size = sizeof o, .interpret = interpret != 0, .without = without};
+    ig_session_options o = {.size = sizeof o,
+                            .interpret = interpret != 0,
+                            .without = without,
+                            .precision = (ig_precision)precision};
     if (!open_session(x, PyBytes_AS_STRING(path), &o)) Py_CLEAR(x);
   }
   Py_DECREF(path);

@@ -8,8 +8,11 @@
 static struct {
   cli_feed feed;
   const char *output;
+  const char *precision;
+  const char *report;
+  double loss;
   bool no_check;
-} o;
+} o = {.loss = 0.02};
 
 static void progress(void *user, const char *stage, uint64_t done, uint64_t total) {
   (void)user;
@@ -17,6 +20,25 @@ static void progress(void *user, const char *stage, uint64_t done, uint64_t tota
   cli_step(done);
 }
 
+// ---- what low precision loses
+
+typedef struct tally {
+  size_t layers;
+  size_t kept;
+  double worst;  // of those that are not
+} tally;
+
+static void report(void *user, const ig_layer_report *l) {
+  tally *t = user;
+  t->layers++;
+  t->kept += l->kept;
+  if (!l->kept && l->error > t->worst) t->worst = l->error;
+  cli_stage_end();
+  cli_out("  %-32s %-10.3g %s  %s\n", l->name, l->error, l->kept ? "stays f32" : "int8     ",
+          l->target);
+}
+
+// The numbers of low precision are others: the report tells how much.
 static bool compare(ig_ctx *c, const ig_session *a, const ig_session *b) {
   static const ig_tolerance defaults = {-1, -1};
   bool agrees = true;
@@ -80,10 +102,20 @@ static int compile(ig_ctx *c, ig_session *s, const char *to) {
   cli_staged out;
   int code = cli_staged_open(to, &out);
   if (code != CLI_OK) return code;
+  tally t = {0};
   ig_compile_options options = {.size = sizeof options, .progress = progress};
+  if (o.report) {
+    options.loss = o.loss;
+    options.report = report;
+    options.report_user = &t;
+  }
   if (ig_session_compile(s, out.path, &options) != IG_OK) code = cli_fail(c, to, CLI_REFUSED);
   cli_stage_end();
-  if (code == CLI_OK && !o.no_check) code = check(c, s, out.path, to);
+  if (code == CLI_OK && o.report) {
+    cli_out("%zu of %zu layers have weights of 8 bits, largest error %.3g\n", t.layers - t.kept,
+            t.layers, t.worst);
+  }
+  if (code == CLI_OK && !o.no_check && !o.precision) code = check(c, s, out.path, to);
   if (code == CLI_OK) code = cli_staged_keep(&out);
   cli_staged_drop(&out);
   ig_model *made = NULL;
@@ -96,9 +128,19 @@ static int compile(ig_ctx *c, ig_session *s, const char *to) {
 static int run(ig_ctx *c, const char *const *files) {
   ig_model *m = NULL;
   ig_session *s = NULL;
+  ig_session_options how = {.size = sizeof how};
   if (!o.output) return cli_usage(&cli_compile, "-o OUT is missing");
+  if (o.precision && strcmp(o.precision, "int8") == 0) {
+    how.precision = IG_PRECISION_INT8;
+  } else if (o.precision && strcmp(o.precision, "f32") != 0) {
+    return cli_usage(&cli_compile, "--precision: '%s' is not one of f32, int8", o.precision);
+  }
+  if (o.report && how.precision != IG_PRECISION_INT8) {
+    return cli_usage(&cli_compile, "--report: there is nothing to report without --precision int8");
+  }
+  if (o.report) o.feed.arrays = o.report;
   int code = cli_open(c, files[0], 0, &m);
-  if (code == CLI_OK && ig_session_create(c, m, &s) != IG_OK) {
+  if (code == CLI_OK && ig_session_create_with(c, m, &how, &s) != IG_OK) {
     code = cli_fail(c, files[0], CLI_REFUSED);
   }
   o.feed.fallback = true;
@@ -111,6 +153,12 @@ static int run(ig_ctx *c, const char *const *files) {
 
 static const cli_option options[] = {
     {"--output", "-o", "OUT", CLI_TEXT, &o.output, "the file to write, model.ingot"},
+    {"--precision", NULL, "KIND", CLI_TEXT, &o.precision,
+     "f32 (default), or int8: weights of 8 bits for linear layers of\nfew rows"},
+    {"--report", NULL, "FILE", CLI_TEXT, &o.report,
+     "inputs on which each layer's loss by low precision is measured\nand printed"},
+    {"--loss", NULL, "X", CLI_REAL, &o.loss,
+     "with --report: layers that lose more stay f32 (default 0.02)"},
     {"--no-check", NULL, NULL, CLI_SWITCH, &o.no_check, "do not run the file and compare"},
     CLI_FEED_OPTIONS(o.feed),
 };
@@ -118,10 +166,12 @@ static const cli_example examples[] = {
     {"ingot compile model.onnx -o model.ingot", "for the sizes that the model states"},
     {"ingot compile model.pt2 -o model.ingot --size batch=8", "weights packed as this size wants"},
     {"ingot run model.ingot -i io.npz", "runs like the model itself"},
+    {"ingot compile decoder.onnx -o decoder.ingot --precision int8 --report x.npz",
+     "a quarter of the bytes"},
 };
 const cli_command cli_compile = {
     .name = "compile",
-    .arguments = "FILE -o OUT [--no-check] [OPTIONS]",
+    .arguments = "FILE -o OUT [--precision int8 [--report FILE]] [OPTIONS]",
     .summary = "write a model with packed weights, which opens and starts in milliseconds",
     .details =
         "Plans the model and writes it together with the weights as the plan packs them. The file\n"

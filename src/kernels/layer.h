@@ -26,6 +26,7 @@ typedef enum ig_layer_method {
   IG_LAYER_WINOGRAD2,  // 3x3, stride 1: F(2x2, 3x3), more exact than direct sums
   IG_LAYER_WINOGRAD4,  // the same: F(4x4, 3x3), errors up to 3 times those of direct sums
   IG_LAYER_WINOGRAD6,  // the same: F(6x6, 3x3), errors up to 20 times those of direct sums
+  IG_LAYER_ROWS8,      // linear layers, for few rows: weights of 8 bits, any numbers of channels
 } ig_layer_method;
 
 typedef struct ig_layer_options {
@@ -90,6 +91,10 @@ typedef struct ig_layer_io {
   float lo;  // IG_ACT_CLAMP: 0 and INFINITY is relu, 0 and 6 is relu6; NaN stays
   float hi;
 } ig_layer_io;
+
+// What a run of an IG_LAYER_ROWS8 has lost: the norm of the error of y, relative to that of the
+// results with the weights w, which are dense. The run was that of io.
+double ig_layer_loss(const ig_layer *l, const ig_conv *c, const ig_layer_io *io, const float *w);
 
 // Scratch memory of a run with these sizes (n, in, out, padding of c).
 void ig_layer_need(const ig_layer *l, const ig_conv *c, ig_need *need);

@@ -18,6 +18,7 @@ typedef struct writer {
   ig_bytes model;    // sections
   ig_bytes weights;  //
   bool has_weights;
+  ig_precision precision;
   ig_sink parts[2];  // what they lie in, if not in the model's file
   IG_VEC(struct packed {
     ig_compiled_pack record;
@@ -92,6 +93,7 @@ static void put_head(const writer *w, uint64_t model, uint64_t weights, uint64_t
   memcpy(head + 32, level, strlen(level));
   put(head + 48, w->has_weights ? 2 : 1, 4);
   put(head + 52, w->packs.n, 4);
+  put(head + 56, w->precision, 4);
   uint8_t *at = head + IG_COMPILED_HEAD;
   put_section(at, IG_SECTION_MODEL, w->model, model);
   at += IG_COMPILED_SECTION;
@@ -174,6 +176,28 @@ static void add_pack(void *user, const ig_pack *k) {
   }
 }
 
+// A layer that stays f32: a record without bytes.
+static void add_f32(void *user, const ig_pack_source *s) {
+  writer *w = user;
+  struct packed item = {.data = NULL};
+  if (w->c->status != IG_OK || !ig_compiled_key(w->c, w->m, s, &item.record.key)) return;
+  if (!ig_vec_push(w->c->alloc, &w->packs, item)) {
+    (void)ig_fail(w->c, IG_NOMEM, "out of memory");
+  }
+}
+
+static void report(void *user, const ig_plan_loss *l) {
+  const writer *w = user;
+  ig_layer_report r = {l->name, l->target, l->error, l->kept};
+  if (w->options.report) w->options.report(w->options.report_user, &r);
+}
+
+static ig_status measure(writer *w, ig_session *s) {
+  ig_plan_measure m = {w->options.loss, report, w};
+  stage(w, "measuring", 0, 0);
+  return ig_session_measure(s, &m);
+}
+
 static ig_status set_zeros(ig_session *s, size_t i) {
   ig_ctx *c = s->c;
   const ig_model_port *p = s->m->inputs.at[i];
@@ -194,6 +218,9 @@ static ig_status plan(writer *w, const ig_session *from, ig_session *s) {
   IG_RETURN_IF_ERR(ig_session_copy_inputs(from, s));
   for (size_t i = 0; i < s->nin; i++) {
     if (!ig_session_input_at(s, i)) IG_RETURN_IF_ERR(set_zeros(s, i));
+  }
+  if (w->precision == IG_PRECISION_INT8 && w->options.loss > 0) {
+    IG_RETURN_IF_ERR(measure(w, s));
   }
   stage(w, "packing", 0, 0);
   char *text = ig_session_plan_text(s);
@@ -226,6 +253,7 @@ static ig_status compile(writer *w, const ig_session *from, const char *path) {
   if (st == IG_OK) {
     w->m = copy;
     ig_packs_each(copy->packs, add_pack, w);
+    ig_packs_each_f32(copy->packs, add_f32, w);
     st = c->status;
   }
   if (st == IG_OK) st = save(w, path);
@@ -251,6 +279,7 @@ ig_status ig_session_compile(ig_session *s, const char *path, const ig_compile_o
            options->size < sizeof w.options ? options->size : sizeof w.options);
   }
   ig_scope scope = ig_scope_open(c);
+  w.precision = ig_session_is_int8(s) ? IG_PRECISION_INT8 : IG_PRECISION_F32;
   ig_status st = compile(&w, s, path);
   ig_scope_close(c, scope);
   ig_sink_drop(&w.parts[0]);

@@ -54,7 +54,8 @@ typedef struct ig_compiled {
   const ig_compiled_section *sections;
   size_t npacks;
   const ig_compiled_pack *packs;  // by key, ascending
-  bool usable;                    // packed for the instruction set of this process
+  ig_precision precision;
+  bool usable;  // packed for the instruction set of this process
 } ig_compiled;
 
 extern const uint8_t ig_compiled_magic[8];

@@ -38,7 +38,7 @@ typedef struct ig_pack {
 
 // Weights that were packed by another process: where they are found.
 typedef struct ig_pack_stored {
-  ig_layer_method method;
+  ig_layer_method method;  // IG_LAYER_NONE: the layer stays f32
   double error;
   const void *data;
   size_t bytes;
@@ -61,6 +61,11 @@ bool ig_pack_can_fold(ig_ctx *c, const ig_pack_source *s);
 // An existing pack or a new one; NULL after an error. To be given back.
 const ig_pack *ig_packs_get(ig_ctx *c, ig_packs *p, const ig_pack_source *s);
 void ig_packs_release(ig_packs *p, const ig_pack *k);
+// Layers that have been asked for with weights of 8 bits, and lose too much.
+bool ig_packs_keep_f32(ig_ctx *c, ig_packs *p, const ig_pack_source *s);  // false after an error
+bool ig_packs_keeps_f32(ig_ctx *c, ig_packs *p, const ig_pack_source *s);
+void ig_packs_each_f32(ig_packs *p, void (*fn)(void *user, const ig_pack_source *s), void *user);
+
 // Calls fn for every pack in use.
 void ig_packs_each(ig_packs *p, void (*fn)(void *user, const ig_pack *k), void *user);
 size_t ig_packs_count(ig_packs *p);  // of packs in use, for tests
