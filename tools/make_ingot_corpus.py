@@ -28,6 +28,9 @@ def main() -> None:
             ingot.onnx.export(model, args, dynamo=True, verify=False).save(f"{folder}/{name}.onnx")
             for kind in ("pt2", "onnx"):
                 ingot.compile_file(f"{folder}/{name}.{kind}", out / f"{name}.{kind}.ingot", *args)
+        ingot.export.save(ingot.export.export(rows, (ingot.rand(1, 8),)), f"{folder}/few.pt2")
+        ingot.compile_file(f"{folder}/few.pt2", out / "few.pt2.ingot")
+        ingot.compile_file(f"{folder}/few.pt2", out / "int8.pt2.ingot", precision="int8")
 
 
 main()

@@ -297,7 +297,7 @@ IG_API IG_MUST_USE ig_status ig_session_run(ig_session *s);
 
 // What a layer loses by low precision.
 typedef struct ig_layer_report {
-  const char *name;    // of the first node of the program that it computes; "": not known
+  const char *name;    // of the first node of the program that it computes, or of its weight
   const char *target;  // "aten.linear.default", or several with + between them
   double error;
   bool kept;  // in f32

@@ -92,9 +92,9 @@ typedef struct ig_layer_io {
   float hi;
 } ig_layer_io;
 
-// What a run of an IG_LAYER_ROWS8 has lost: the norm of the error of y, relative to that of the
-// results with the weights w, which are dense. The run was that of io.
-double ig_layer_loss(const ig_layer *l, const ig_conv *c, const ig_layer_io *io, const float *w);
+// What an IG_LAYER_ROWS8 loses on these rows: the norm of the error of its products, relative to
+// that of the products of x and the weights w, which are dense, and the bias.
+double ig_layer_loss(const ig_layer *l, int64_t rows, const float *x, const float *w);
 
 // Scratch memory of a run with these sizes (n, in, out, padding of c).
 void ig_layer_need(const ig_layer *l, const ig_conv *c, ig_need *need);

@@ -123,21 +123,22 @@ void ig_layer_run_rows8(const ig_layer *l, const ig_conv *c, const ig_layer_io *
 
 // ---- what is lost ----
 
-double ig_layer_loss(const ig_layer *l, const ig_conv *c, const ig_layer_io *io, const float *w) {
+double ig_layer_loss(const ig_layer *l, int64_t rows, const float *x, const float *w) {
+  const float *factors = factors_of(l);
   double error = 0;
   double total = 0;
   int64_t in = l->c.cin;
-  int64_t out = l->c.cout;
-  for (int64_t r = 0; r < c->n * ig_conv_in(c); r++) {
-    for (int64_t o = 0; o < out; o++) {
-      double sum = l->bias[o];
-      for (int64_t i = 0; i < in; i++) sum += (double)w[o * in + i] * (double)io->x[r * in + i];
-      if (io->residual) sum += (double)io->residual[r * out + o];
-      float v = finished(io, (float)sum);
-      ig_layer_act(io->act, 1, &v);
-      double off = (double)io->y[r * out + o] - (double)v;
+  float sums[GROUP] = {0};
+  for (int64_t r = 0; r < rows; r++) {
+    for (int64_t o = 0; o < l->c.cout; o++) {
+      double sum = 0;
+      if (o % GROUP == 0) {
+        l->f->dots8((const int8_t *)l->w + o / GROUP * group_bytes(l), x + r * in, in, sums);
+      }
+      for (int64_t i = 0; i < in; i++) sum += (double)w[o * in + i] * (double)x[r * in + i];
+      double off = (double)(sums[o % GROUP] * factors[o]) - sum;
       error += off * off;
-      total += (double)v * (double)v;
+      total += (sum + (double)l->bias[o]) * (sum + (double)l->bias[o]);
     }
   }
   return total > 0 ? sqrt(error / total) : error > 0 ? INFINITY : 0;

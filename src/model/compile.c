@@ -188,7 +188,10 @@ static void add_f32(void *user, const ig_pack_source *s) {
 
 static void report(void *user, const ig_plan_loss *l) {
   const writer *w = user;
-  ig_layer_report r = {l->name, l->target, l->error, l->kept};
+  int64_t offset = 0;
+  int64_t weight = ig_compiled_weight(w->m, l->weight, &offset);
+  const char *name = l->name[0] || weight < 0 ? l->name : w->m->weights.at[weight]->name;
+  ig_layer_report r = {name, l->target, l->error, l->kept};
   if (w->options.report) w->options.report(w->options.report_user, &r);
 }
 
@@ -249,9 +252,9 @@ static ig_status compile(writer *w, const ig_session *from, const char *path) {
   if (st == IG_OK) st = first.error ? ig_fail(c, IG_NOMEM, "out of memory") : IG_OK;
   if (st == IG_OK) st = ig_model_open_bytes(c, from->m->name, first.at, first.n, &open, &copy);
   if (st == IG_OK) st = ig_session_create_with(c, copy, &from->options, &s);
+  w->m = copy;
   if (st == IG_OK) st = plan(w, from, s);
   if (st == IG_OK) {
-    w->m = copy;
     ig_packs_each(copy->packs, add_pack, w);
     ig_packs_each_f32(copy->packs, add_f32, w);
     st = c->status;

@@ -208,8 +208,7 @@ static void add(keyer *k, int64_t v) {
   k->h = ig_hash_bytes(k->h, &v, sizeof v);
 }
 
-// The weight of the model that the tensor lies in; -1: computed from weights.
-static int64_t weight_of(const ig_model *m, const ig_tensor *t, int64_t *offset) {
+int64_t ig_compiled_weight(const ig_model *m, const ig_tensor *t, int64_t *offset) {
   const char *data = ig_tensor_data(t);
   for (size_t i = 0; i < m->weights.n; i++) {
     const ig_tensor *w = m->weights.at[i]->tensor;
@@ -231,7 +230,7 @@ static bool add_part(ig_ctx *c, const ig_model *m, keyer *k, const ig_tensor *t)
     add(k, ig_tensor_size(t, d).value);
     add(k, ig_tensor_stride(t, d).value);
   }
-  int64_t weight = weight_of(m, t, &offset);
+  int64_t weight = ig_compiled_weight(m, t, &offset);
   add(k, weight);
   add(k, offset);
   if (weight >= 0) return true;

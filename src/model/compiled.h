@@ -69,6 +69,9 @@ IG_MUST_USE ig_status ig_compiled_use(ig_ctx *c, ig_model *m);
 IG_MUST_USE ig_status ig_compiled_verify(ig_ctx *c, const ig_model *m);  // checksums
 void ig_compiled_close(const ig_compiled *x);                            // NULL is allowed
 
+// The weight of the model that the tensor lies in, and bytes from its beginning; -1: computed.
+int64_t ig_compiled_weight(const ig_model *m, const ig_tensor *t, int64_t *offset);
+
 // What a layer's weights are made from, as a number: the same in every process. False after an
 // error.
 bool ig_compiled_key(ig_ctx *c, const ig_model *m, const ig_pack_source *s, uint64_t *key);

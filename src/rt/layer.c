@@ -168,9 +168,9 @@ void ig_rt_measure_layer(ig_binding *b, const ig_rt_step *s) {
   if (text.failed) (void)ig_no_memory(c);
   if (w && c->status == IG_OK) {
     ig_tensor_read(given, IG_F32, w);
-    ig_layer_io io = io_of(l);
-    ig_plan_loss loss = {.name = s->node ? s->node->name : "", .target = text.at};
-    loss.error = ig_layer_loss(l->pack->layer, &l->shape, &io, w);
+    ig_plan_loss loss = {.name = s->node ? s->node->name : "", .target = text.at, .weight = given};
+    int64_t rows = ig_tensor_numel(l->x) / l->shape.cin;
+    loss.error = ig_layer_loss(l->pack->layer, rows, ig_tensor_data(l->x), w);
     loss.kept = !(loss.error <= m->most);
     ig_pack_source source = ig_rt_int8_source(l);
     if (!loss.kept || ig_packs_keep_f32(c, b->plan->packs, &source)) {

@@ -79,6 +79,7 @@ ig_status ig_plan_print(ig_plan *p, const ig_value *inputs, ig_str *out);
 typedef struct ig_plan_loss {
   const char *name;    // as in ig_plan_time
   const char *target;  //
+  const ig_tensor *weight;
   double error;
   bool kept;
 } ig_plan_loss;

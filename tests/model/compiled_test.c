@@ -253,6 +253,52 @@ static void refuses_scripts(void **state) {
   ig_model_free(m);
 }
 
+// ---- low precision
+
+typedef struct tally {
+  size_t layers;
+  size_t kept;
+} tally;
+
+static void report(void *user, const ig_layer_report *l) {
+  tally *t = user;
+  assert_true(l->error > 0 && l->error < 0.02);
+  assert_non_null(strstr(l->target, "aten."));
+  assert_true(l->name[0]);
+  t->layers++;
+  t->kept += l->kept;
+}
+
+// The model with one row, so that its layers are for few; with the options and compiled.
+static void few_rows(fixture *f, double loss, size_t kept) {
+  ig_ctx *c = f->c;
+  ig_session_options o = {.size = sizeof o, .precision = IG_PRECISION_INT8};
+  tally t = {0};
+  ig_compile_options how = {.size = sizeof how, .loss = loss, .report = report, .report_user = &t};
+  ig_model *m[2] = {NULL, NULL};
+  ig_session *s[3] = {NULL, NULL, NULL};
+  assert_int_equal(open_file(c, "few.pt2.ingot", &m[0], &s[0]), IG_OK);
+  assert_int_equal(ig_session_create_with(c, m[0], &o, &s[1]), IG_OK);
+  assert_int_equal(run(c, m[0], s[0]), IG_OK);
+  assert_int_equal(run(c, m[0], s[1]), IG_OK);
+  assert_false(same_bits(s[0], s[1]));
+  assert_int_equal(ig_session_compile(s[1], f->path, &how), IG_OK);
+  assert_int_equal(t.layers, 2);
+  assert_int_equal(t.kept, kept);
+  assert_int_equal(open_path(c, f->path, &m[1], &s[2]), IG_OK);  // int8, because the file says so
+  assert_int_equal(run(c, m[1], s[2]), IG_OK);
+  assert_true(same_bits(s[kept ? 0 : 1], s[2]));
+  assert_int_equal(packs_of(m[1]).inside, 2 - kept);
+  assert_int_equal(packs_of(m[1]).outside, 0);
+  for (int i = 0; i < 3; i++) ig_session_free(s[i]);
+  for (int i = 0; i < 2; i++) ig_model_free(m[i]);
+}
+
+static void weights_of_8_bits(void **state) {
+  few_rows(*state, 0.02, 0);
+  few_rows(*state, 1e-9, 2);
+}
+
 static ig_status compile_once(ig_ctx *c) {
   char path[64];
   ig_model *m = NULL;
@@ -278,6 +324,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(refuses_wrong_heads, setup, teardown),
       cmocka_unit_test_setup_teardown(finds_changed_weights, setup, teardown),
       cmocka_unit_test_setup_teardown(refuses_scripts, setup, teardown),
+      cmocka_unit_test_setup_teardown(weights_of_8_bits, setup, teardown),
       cmocka_unit_test_setup_teardown(every_allocation_may_fail, setup, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

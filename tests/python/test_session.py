@@ -576,3 +576,25 @@ def test_scripts_are_not_compiled(tmp_path: pathlib.Path) -> None:
     with pytest.raises(Exception, match="TorchScript code is not planned"):
         ingot.compile_file(tmp_path / "model.pt", tmp_path / "model.ingot")
     assert not (tmp_path / "model.ingot").exists()
+
+
+def test_weights_of_8_bits(tmp_path: pathlib.Path) -> None:
+    ingot.manual_seed(5)
+    net = nn.Sequential(nn.Linear(200, 300), nn.GELU(), nn.Linear(300, 31), nn.ReLU(), nn.Linear(31, 9, bias=False))
+    x = ingot.randn(64, 200)
+    batch = ingot.export.Dim("batch")
+    ingot.export.save(ingot.export.export(net.eval(), (x,), dynamic_shapes=({0: batch},)), tmp_path / "net.pt2")
+    plain = ingot.open(tmp_path / "net.pt2")
+    small = ingot.open(tmp_path / "net.pt2", precision="int8")
+    for rows in (1, 2, 7):
+        a, b = plain(x[:rows].numpy()), small(x[:rows].numpy())
+        assert not np.array_equal(a, b)
+        assert np.linalg.norm(a - b) < 0.02 * np.linalg.norm(a)
+    assert "int8 7 rows 200->300" in small.plan()
+    assert np.array_equal(plain(x.numpy()), small(x.numpy()))  # many rows stay f32
+    ingot.compile_file(tmp_path / "net.pt2", tmp_path / "net.ingot", x[:1].numpy(), precision="int8")
+    assert np.array_equal(ingot.open(tmp_path / "net.ingot")(x[:1].numpy()), small(x[:1].numpy()))
+    f32 = ingot.open(tmp_path / "net.ingot", precision="f32")
+    assert np.array_equal(f32(x[:1].numpy()), plain(x[:1].numpy()))
+    with pytest.raises(ValueError, match="expected 'f32' or 'int8'"):
+        ingot.open(tmp_path / "net.pt2", precision="int4")
