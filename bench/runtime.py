@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Print how fast ONNX models run in Ingot, ONNX Runtime and OpenVINO, measured in turn in one run.
 
-    python bench/runtime.py MODELS_FILE [--peers PYTHON] [--threads 1,2] [--only TEXT] [--dynamic] [--seconds 1]
+    python bench/runtime.py MODELS_FILE [--peers PYTHON] [--threads 1,2] [--only TEXT] [--dynamic] [--seconds 1] [--cpu]
 
 MODELS_FILE has MODELS = {name: maker of (module, args)}. Each model is exported once, by Ingot. Every library has a
 process of its own, because threads of one that keep polling take the cores from whoever runs next; PYTHON is one that
@@ -9,6 +9,9 @@ has the peers (by default this one), and a library that it lacks is left out. Ti
 milliseconds; `ratio` is Ingot's to that of the best peer, `error` its largest difference from the first peer, relative
 to the largest output; `start` is from the start of the process to the first output. `compiled` is Ingot with the file
 that `ingot compile` writes.
+
+With --cpu times are processor time of the whole process, which a loaded machine disturbs less; with more than one
+thread they say how much work there is, not how long it takes.
 
 With --dynamic the first size of every input, and the second one of integers, is dynamic; `new size` is what the first
 run with a size takes beyond a later one, in microseconds, the median over several sizes.
@@ -103,17 +106,20 @@ def open_compiled(path: str, threads: int) -> Callable[[Arrays], Arrays]:
 OPEN = {"ingot": open_ingot, "compiled": open_compiled, "onnxruntime": open_onnxruntime, "openvino": open_openvino}
 
 
-def time_of(run: Callable[[Arrays], Any], arrays: Arrays) -> float:
-    start = time.perf_counter()
+Clock = Callable[[], float]
+
+
+def time_of(run: Callable[[Arrays], Any], arrays: Arrays, clock: Clock = time.perf_counter) -> float:
+    start = clock()
     run(arrays)
-    return time.perf_counter() - start
+    return clock() - start
 
 
-def median_time(run: Callable[[Arrays], Any], arrays: Arrays, seconds: float) -> float:
+def median_time(run: Callable[[Arrays], Any], arrays: Arrays, seconds: float, clock: Clock) -> float:
     times: list[float] = []
     end = time.perf_counter() + seconds
     while len(times) < 3 or time.perf_counter() < end:
-        times.append(time_of(run, arrays))
+        times.append(time_of(run, arrays, clock))
     return statistics.median(times)
 
 
@@ -143,7 +149,8 @@ def serve(provider: str, stem: str, threads: int) -> None:
         elif "sizes" in request:
             print(json.dumps(new_size_time(run, arrays)), flush=True)
         else:
-            print(json.dumps(median_time(run, arrays, request["seconds"])), flush=True)
+            clock = time.process_time if request["cpu"] else time.perf_counter
+            print(json.dumps(median_time(run, arrays, request["seconds"], clock)), flush=True)
 
 
 # ---- the table
@@ -190,7 +197,7 @@ def measure(options: argparse.Namespace, pythons: dict[str, str], folder: str, n
     times: dict[str, list[float]] = {s.provider: [] for s in servers}
     for _ in range(ROUNDS):
         for server in servers:
-            times[server.provider].append(server.ask(seconds=options.seconds / ROUNDS))
+            times[server.provider].append(server.ask(seconds=options.seconds / ROUNDS, cpu=options.cpu))
     best = {provider: statistics.median(rounds) * 1e3 for provider, rounds in times.items()}
     cells = [f"{name:<14} {threads}"]
     cells += [f"{best[p]:12.3f}" if p in best else f"{'-':>12}" for p in pythons]
@@ -216,6 +223,7 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--dynamic", action="store_true")
     parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--cpu", action="store_true")
     parser.add_argument("--serve", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--export", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
