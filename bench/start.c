@@ -6,6 +6,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "ingot/ingot.h"
@@ -35,7 +36,6 @@ static int fail(const ig_ctx *c) {
   return 1;
 }
 
-// Memory for zeros is never freed: the process ends.
 static bool bind(ig_ctx *c, const ig_model *m, ig_session *s) {
   const ig_model_port *const *ports = NULL;
   size_t n = ig_model_inputs(m, &ports);
@@ -43,14 +43,10 @@ static bool bind(ig_ctx *c, const ig_model *m, ig_session *s) {
     int64_t sizes[IG_MAX_DIM];
     if (ports[i]->kind != IG_KIND_TENSOR) continue;
     if (ig_model_input_sizes(c, m, i, NULL, 0, sizes) != IG_OK) return false;
-    size_t count = 1;
-    for (int d = 0; d < ports[i]->ndim; d++) count *= (size_t)sizes[d];
-    size_t bytes = count * ig_dtype_size(ports[i]->dtype);
-    void *zeros = calloc(bytes + 1, 1);
-    if (!zeros) return false;
-    if (ig_session_bind(s, ports[i]->name, sizes, ports[i]->ndim, zeros, bytes) != IG_OK) {
-      return false;
-    }
+    ig_tensor *t = ig_tensor_empty(c, ports[i]->dtype, sizes, ports[i]->ndim);
+    if (!t) return false;
+    memset(ig_tensor_data(t), 0, (size_t)ig_tensor_numel(t) * ig_dtype_size(ports[i]->dtype));
+    if (ig_session_set(s, ports[i]->name, t) != IG_OK) return false;
   }
   return true;
 }
@@ -62,7 +58,7 @@ int main(int argc, char **argv) {
   if (argc < 2) return SKIPPED;
   wall = ms(CLOCK_MONOTONIC);
   if (ig_ctx_create(NULL, &c) != IG_OK) return 1;
-  ig_threads_set(argc > 2 ? atoi(argv[2]) : 1);
+  ig_threads_set(argc > 2 ? (int)strtol(argv[2], NULL, 10) : 1);
   lap("process");
   if (ig_model_open(c, argv[1], NULL, &m) != IG_OK) return fail(c);
   lap("open");

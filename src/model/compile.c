@@ -90,7 +90,7 @@ static void put_head(const writer *w, uint64_t model, uint64_t weights, uint64_t
   put(head + 16, size, 8);
   put(head + 24, total, 8);
   const char *level = ig_compiled_level(ig_cpu_level());
-  memcpy(head + 32, level, strlen(level));
+  for (size_t i = 0; level[i]; i++) head[32 + i] = (uint8_t)level[i];
   put(head + 48, w->has_weights ? 2 : 1, 4);
   put(head + 52, w->packs.n, 4);
   put(head + 56, w->precision, 4);
