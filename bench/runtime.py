@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Print how fast ONNX models run in Ingot, ONNX Runtime and OpenVINO, measured in turn in one run.
 
-    python bench/runtime.py MODELS_FILE [--peers PYTHON] [--threads 1,2] [--only TEXT] [--dynamic] [--seconds 1]
+    python bench/runtime.py MODELS_FILE [--peers PYTHON] [--threads 1,2] [--only TEXT] [--dynamic] [--seconds 1] [--cpu]
 
 MODELS_FILE has MODELS = {name: maker of (module, args)}. Each model is exported once, by Ingot. Every library has a
 process of its own, because threads of one that keep polling take the cores from whoever runs next; PYTHON is one that
 has the peers (by default this one), and a library that it lacks is left out. Times are medians of single runs in
 milliseconds; `ratio` is Ingot's to that of the best peer, `error` its largest difference from the first peer, relative
-to the largest output; `start` is from the start of the process to the first output.
+to the largest output; `start` is from the start of the process to the first output. `compiled` is Ingot with the file
+that `ingot compile` writes.
+
+With --cpu times are processor time of the whole process, which a loaded machine disturbs less; with more than one
+thread they say how much work there is, not how long it takes.
 
 With --dynamic the first size of every input, and the second one of integers, is dynamic; `new size` is what the first
 run with a size takes beyond a later one, in microseconds, the median over several sizes.
@@ -29,6 +33,7 @@ import numpy
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROUNDS = 5
+OURS = ("ingot", "compiled")
 NEW_SIZES = range(2, 7)
 COLUMNS = 8
 Arrays = list[numpy.ndarray]
@@ -54,6 +59,8 @@ def export(models: str, name: str, folder: str, dynamic: bool) -> None:
     program = torch.onnx.export(model.eval(), args, dynamo=True, verify=False, dynamic_shapes=shapes)
     program.save(f"{folder}/{name}.onnx")
     numpy.savez(f"{folder}/{name}.npz", *[t.numpy() for t in leaves])
+    ingot: Any = importlib.import_module("ingot")
+    ingot.open(f"{folder}/{name}.onnx").compile(f"{folder}/{name}.ingot", *[t.numpy() for t in leaves])
 
 
 # ---- running them: each function gives one that runs on arrays in the order of the inputs
@@ -92,20 +99,27 @@ def open_openvino(path: str, threads: int) -> Callable[[Arrays], Arrays]:
     return run
 
 
-OPEN = {"ingot": open_ingot, "onnxruntime": open_onnxruntime, "openvino": open_openvino}
+def open_compiled(path: str, threads: int) -> Callable[[Arrays], Arrays]:
+    return open_ingot(path.removesuffix(".onnx") + ".ingot", threads)
 
 
-def time_of(run: Callable[[Arrays], Any], arrays: Arrays) -> float:
-    start = time.perf_counter()
+OPEN = {"ingot": open_ingot, "compiled": open_compiled, "onnxruntime": open_onnxruntime, "openvino": open_openvino}
+
+
+Clock = Callable[[], float]
+
+
+def time_of(run: Callable[[Arrays], Any], arrays: Arrays, clock: Clock = time.perf_counter) -> float:
+    start = clock()
     run(arrays)
-    return time.perf_counter() - start
+    return clock() - start
 
 
-def median_time(run: Callable[[Arrays], Any], arrays: Arrays, seconds: float) -> float:
+def median_time(run: Callable[[Arrays], Any], arrays: Arrays, seconds: float, clock: Clock) -> float:
     times: list[float] = []
     end = time.perf_counter() + seconds
     while len(times) < 3 or time.perf_counter() < end:
-        times.append(time_of(run, arrays))
+        times.append(time_of(run, arrays, clock))
     return statistics.median(times)
 
 
@@ -135,7 +149,8 @@ def serve(provider: str, stem: str, threads: int) -> None:
         elif "sizes" in request:
             print(json.dumps(new_size_time(run, arrays)), flush=True)
         else:
-            print(json.dumps(median_time(run, arrays, request["seconds"])), flush=True)
+            clock = time.process_time if request["cpu"] else time.perf_counter
+            print(json.dumps(median_time(run, arrays, request["seconds"], clock)), flush=True)
 
 
 # ---- the table
@@ -163,6 +178,7 @@ class Server:
 
 
 def difference(servers: list[Server], folder: str) -> float:
+    servers = [s for s in servers if s.provider != "compiled"]
     for server in servers:
         server.ask(save=f"{folder}/{server.provider}.out.npz")
     with (
@@ -181,11 +197,11 @@ def measure(options: argparse.Namespace, pythons: dict[str, str], folder: str, n
     times: dict[str, list[float]] = {s.provider: [] for s in servers}
     for _ in range(ROUNDS):
         for server in servers:
-            times[server.provider].append(server.ask(seconds=options.seconds / ROUNDS))
+            times[server.provider].append(server.ask(seconds=options.seconds / ROUNDS, cpu=options.cpu))
     best = {provider: statistics.median(rounds) * 1e3 for provider, rounds in times.items()}
     cells = [f"{name:<14} {threads}"]
     cells += [f"{best[p]:12.3f}" if p in best else f"{'-':>12}" for p in pythons]
-    peers = [t for p, t in best.items() if p != "ingot"]
+    peers = [t for p, t in best.items() if p not in OURS]
     cells += [f"{best['ingot'] / min(peers):7.2f} {difference(servers, folder):9.1e}"] if peers else [f"{'':17}"]
     cells += [f"{s.start * 1e3:8.0f}" if s.alive else f"{'-':>8}" for s in started]
     if options.dynamic:
@@ -207,6 +223,7 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--dynamic", action="store_true")
     parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--cpu", action="store_true")
     parser.add_argument("--serve", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--export", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -219,9 +236,9 @@ def main() -> None:
     sys.path.insert(0, str(HERE))
     importlib.import_module("ingot.as_torch")
     names = importlib.import_module("onnx_export").load_models(options.models).MODELS
-    pythons = {"ingot": sys.executable}
+    pythons = dict.fromkeys(OURS, sys.executable)
     pythons |= {p: options.peers for p in ("onnxruntime", "openvino") if has(options.peers, p)}
-    if len(pythons) == 1:
+    if len(pythons) == len(OURS):
         print("runtime: neither ONNX Runtime nor OpenVINO is installed here; their columns are left out")
     print(
         f"{'model, threads':<16}"

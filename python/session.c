@@ -62,14 +62,15 @@ static bool open_session(py_session *x, const char *path, const ig_session_optio
   return ok;
 }
 
-// open_session(path, interpret=False, without=0)
+// open_session(path, interpret=False, without=0, precision=0)
 static PyObject *session_open(PyObject *module, PyObject *args) {
   (void)module;
   PyObject *path = NULL;
   int interpret = 0;
   unsigned without = 0;
-  if (!PyArg_ParseTuple(args, "O&|pI:open_session", PyUnicode_FSConverter, &path, &interpret,
-                        &without)) {
+  int precision = 0;
+  if (!PyArg_ParseTuple(args, "O&|pIi:open_session", PyUnicode_FSConverter, &path, &interpret,
+                        &without, &precision)) {
     return NULL;
   }
   py_session *x = PyObject_New(py_session, &session_type);
@@ -79,7 +80,10 @@ static PyObject *session_open(PyObject *module, PyObject *args) {
     x->s = NULL;
     x->lock = NULL;
     x->runner = 0;
-    ig_session_options o = {.size = sizeof o, .interpret = interpret != 0, .without = without};
+    ig_session_options o = {.size = sizeof o,
+                            .interpret = interpret != 0,
+                            .without = without,
+                            .precision = (ig_precision)precision};
     if (!open_session(x, PyBytes_AS_STRING(path), &o)) Py_CLEAR(x);
   }
   Py_DECREF(path);
@@ -310,6 +314,25 @@ static PyObject *session_steps(PyObject *o, PyObject *unused) {
   return list;
 }
 
+// compile(path)
+static PyObject *session_compile(PyObject *o, PyObject *arg) {
+  py_session *x = (py_session *)o;
+  PyObject *path = NULL;
+  if (!PyUnicode_FSConverter(arg, &path)) return NULL;
+  if (!enter(x)) {
+    Py_DECREF(path);
+    return NULL;
+  }
+  ig_status st = IG_OK;
+  Py_BEGIN_ALLOW_THREADS;
+  st = ig_session_compile(x->s, PyBytes_AS_STRING(path), NULL);
+  Py_END_ALLOW_THREADS;
+  if (st != IG_OK) (void)py_raise(x->c);
+  leave(x);
+  Py_DECREF(path);
+  return st == IG_OK ? Py_NewRef(Py_None) : NULL;
+}
+
 // [(name, dtype or None, sizes or None) ...]; dynamic sizes are texts
 static PyObject *describe(const ig_model_port *p) {
   bool known = p->kind == IG_KIND_TENSOR && p->ndim >= 0;
@@ -360,6 +383,7 @@ static PyObject *session_reset(PyObject *o, PyObject *unused) {
 static PyMethodDef session_methods[] = {
     {"call", (PyCFunction)(void (*)(void))session_call, METH_FASTCALL, NULL},
     {"plan", session_plan, METH_NOARGS, NULL},
+    {"compile", session_compile, METH_O, NULL},
     {"profile", session_profile, METH_O, NULL},
     {"steps", session_steps, METH_NOARGS, NULL},
     {"reset", session_reset, METH_NOARGS, NULL},

@@ -44,7 +44,8 @@ struct ig_limits;
   X(SAFETENSORS, "safetensors", "safetensors")                \
   X(NPZ, "npz", "NumPy archive (.npz)")                       \
   X(NPY, "npy", "NumPy array (.npy)")                         \
-  X(ONNX, "onnx", "ONNX model")
+  X(ONNX, "onnx", "ONNX model")                               \
+  X(COMPILED, "ingot", "compiled model (.ingot)")
 typedef enum ig_model_kind {
 #define X(name, word, text) IG_MODEL_##name,
   IG_MODEL_KIND_LIST(X)
@@ -247,10 +248,19 @@ enum {
                              // operators called one by one
   IG_SESSION_NO_SYMBOLS = 8,  // every combination of sizes is planned anew
 };
+// Precision of weights, by request. Inputs, sums and results are f32.
+typedef enum ig_precision {
+  IG_PRECISION_DEFAULT,  // that of a compiled model, otherwise f32
+  IG_PRECISION_F32,
+  // Linear layers of fewer than 8 rows, which wait for memory: integers of 8 bits, with one factor
+  // per output. Everything else is f32.
+  IG_PRECISION_INT8,
+} ig_precision;
 typedef struct ig_session_options {
   size_t size;       // sizeof(ig_session_options)
   bool interpret;    // no plan: operators are called one by one
   unsigned without;  // parts of planning that are switched off, to find the cause of a difference
+  ig_precision precision;
 } ig_session_options;
 // options may be NULL.
 IG_API IG_MUST_USE ig_status ig_session_create_with(ig_ctx *c, ig_model *m,
@@ -284,6 +294,36 @@ IG_API void ig_session_reset(ig_session *s);
 // Runs on what was given. Inputs that are no arrays have the values that were captured. Outputs of
 // the last run are gone. IG_INVALID names an input that was not given.
 IG_API IG_MUST_USE ig_status ig_session_run(ig_session *s);
+
+// What a layer loses by low precision.
+typedef struct ig_layer_report {
+  const char *name;    // of the first node of the program that it computes, or of its weight
+  const char *target;  // "aten.linear.default", or several with + between them
+  double error;
+  bool kept;  // in f32
+} ig_layer_report;
+
+// Writes the model and the weights that the plan for these inputs has packed to a file
+// (docs/formats.md): a process that opens it finds them there instead of packing them. Inputs that
+// were not given are zeros of the sizes that the model states. Packed weights are for the
+// instruction set of this process; with another one the file is valid, and weights are packed
+// again. A failure leaves an old file in place. IG_UNSUPPORTED: TorchScript code, which is not
+// planned: capture it first (ig_session_export). options may be NULL.
+typedef struct ig_compile_options {
+  size_t size;  // sizeof(ig_compile_options)
+  // As in ig_model_options.
+  void (*progress)(void *user, const char *stage, uint64_t done, uint64_t total);
+  void *progress_user;
+  // For sessions of low precision, if greater than 0: the model is run on the inputs that were
+  // given, and layers whose results have a larger error than this stay f32: the norm of the
+  // difference that the layer's weights make, relative to the norm of its results.
+  double loss;
+  // If not NULL: called for every layer that was measured.
+  void (*report)(void *user, const struct ig_layer_report *layer);
+  void *report_user;
+} ig_compile_options;
+IG_API IG_MUST_USE ig_status ig_session_compile(ig_session *s, const char *path,
+                                                const ig_compile_options *options);
 
 // Captures a run on what was given as a program, for models that have code rather than a program:
 // TorchScript archives. The sizes of the inputs are fixed; numbers among the inputs are constants.

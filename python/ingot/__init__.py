@@ -76,7 +76,7 @@ _HOMES = {
     """,
     "ingot._compat": "compat_level set_compat",
     "ingot._compile": "compile",
-    "ingot._session": "open",
+    "ingot._session": "compile_file open",
     "ingot._bridge": "from_torch to_torch",
     "ingot.func": "vmap",
     "ingot._deterministic": """

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ingot import _C
 
 _SWITCHES = {"chains": 1, "reuse": 2, "layers": 4, "symbols": 8}
+_PRECISIONS = {None: 0, "f32": 1, "int8": 2}
 
 
 class Port(NamedTuple):
@@ -38,11 +39,20 @@ class Session:
     different sessions run side by side.
     """
 
-    def __init__(self, path: str | os.PathLike[str], interpret: bool, without: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        interpret: bool = False,
+        without: tuple[str, ...] = (),
+        precision: str | None = None,
+    ) -> None:
         unknown = [word for word in without if word not in _SWITCHES]
         if unknown:
             raise ValueError(f"without: found {unknown[0]!r}, expected names of {sorted(_SWITCHES)}")
-        self._session = _C.open_session(path, interpret, sum(_SWITCHES[word] for word in set(without)))
+        if precision not in _PRECISIONS:
+            raise ValueError(f"precision: found {precision!r}, expected 'f32' or 'int8'")
+        switches = sum(_SWITCHES[word] for word in set(without))
+        self._session = _C.open_session(path, interpret, switches, _PRECISIONS[precision])
         self.inputs = tuple(Port(*row) for row in self._session.inputs)
         self.outputs = tuple(Port(*row) for row in self._session.outputs)
 
@@ -66,16 +76,42 @@ class Session:
         finally:
             self._session.profile(False)
 
+    def compile(self, path: str | os.PathLike[str], *args: Any, **kwargs: Any) -> None:
+        """Write the model and the weights that a run on these inputs packs to a file, which `open` starts from in
+        milliseconds. Without any, the inputs are those of the last call, or zeros of the sizes that the model states.
+        The packed weights are for this machine's instruction set; elsewhere they are packed again."""
+        if args or kwargs:
+            self(*args, **kwargs)
+        self._session.compile(path)
+
     def reset(self) -> None:
         """Forgets inputs, results and the state of buffers."""
         self._session.reset()
 
 
-def open(path: str | os.PathLike[str], *, interpret: bool = False, without: tuple[str, ...] = ()) -> Session:
-    """Open a model file of any kind (`.pt2`, ONNX, TorchScript) to run it.
+def open(
+    path: str | os.PathLike[str],
+    *,
+    interpret: bool = False,
+    without: tuple[str, ...] = (),
+    precision: str | None = None,
+) -> Session:
+    """Open a model file of any kind (`.pt2`, ONNX, TorchScript, `.ingot`) to run it.
 
     interpret: call operators one by one instead of planning. without: parts of planning to switch off, to find the
     cause of a difference: "chains", "reuse", "symbols" (of sizes), "layers" (without these, results have the bits of
-    operators that are called one by one).
+    operators that are called one by one). precision: "int8" for weights of 8 bits in linear layers of fewer than 8
+    rows, "f32"; by default that of a compiled model, otherwise f32.
     """
-    return Session(path, interpret, without)
+    return Session(path, interpret, without, precision)
+
+
+def compile_file(
+    model: str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    *args: Any,
+    precision: str | None = None,
+    **kwargs: Any,
+) -> None:
+    """Write a model file and its packed weights to `path`, a `.ingot` file, as `Session.compile` does."""
+    Session(model, precision=precision).compile(path, *args, **kwargs)

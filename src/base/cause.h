@@ -33,6 +33,7 @@
   X(119, PROGRAM)         \
   X(120, COMPILED)        \
   X(121, SCRIPT_ARCHIVE)  \
+  X(122, INGOT_FILE)      \
   X(201, DIMS)            \
   X(202, DATA_DEPENDENT)  \
   X(203, OUTPUT_DATA)     \

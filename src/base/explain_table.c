@@ -425,6 +425,25 @@ const ig_explanation ig_explanation_table[IG_CAUSE_COUNT] = {
      "Save the archive again with `torch.jit.save`. `ingot show FILE` prints the sources "
      "that it contains, and `ingot info FILE` its members."},
 
+    ROW(INGOT_FILE),
+     "the compiled model is malformed, or of another version",
+     "A file that `ingot compile` writes has a head with tables of what the file contains: the "
+     "model, and the weights as plans pack them. The tables are checked completely when the file "
+     "is opened, and something in them is wrong: the file was cut off or changed, or it was "
+     "written by a release of Ingot with another layout.",
+     "import ingot\n"
+     "import ingot as torch\n"
+     "\n"
+     "program = torch.export.export(torch.nn.Linear(2, 2), (torch.zeros(1, 2),))\n"
+     "torch.export.save(program, \"model.pt2\")\n"
+     "ingot.compile_file(\"model.pt2\", \"model.ingot\")\n"
+     "data = open(\"model.ingot\", \"rb\").read()\n"
+     "open(\"part.ingot\", \"wb\").write(data[:-1])\n"
+     "ingot.open(\"part.ingot\")\n",
+     "part.ingot: a compiled model: the file has not the size that it states",
+     "Compile the model again: `ingot compile MODEL -o FILE`. Compiled models are made from a "
+     "model file, which is the one to keep and to pass on."},
+
     // ---- exports
 
     ROW(DIMS),

@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define IG_HASH_BASIS UINT64_C(14695981039346656037)
 
@@ -13,6 +14,23 @@ static inline uint64_t ig_hash_bytes(uint64_t h, const void *data, size_t n) {
   const uint8_t *p = data;
   for (size_t i = 0; p && i < n; i++) h = (h ^ p[i]) * UINT64_C(1099511628211);
   return h;
+}
+
+// For large blocks: several bytes per cycle, and other values than those of ig_hash_bytes.
+static inline uint64_t ig_hash_block(uint64_t h, const void *data, size_t n) {
+  enum { LANES = 4, STEP = LANES * 8 };
+  uint64_t lane[LANES] = {h, h + 1, h + 2, h + 3};
+  const uint8_t *p = data;
+  for (; n >= STEP; n -= STEP, p += STEP) {
+    uint64_t w[LANES];
+    memcpy(w, p, sizeof w);
+    for (int k = 0; k < LANES; k++) {
+      lane[k] = (lane[k] ^ w[k]) * UINT64_C(0x9E3779B97F4A7C15);
+      lane[k] ^= lane[k] >> 32;
+    }
+  }
+  h = ig_hash_bytes(IG_HASH_BASIS, lane, sizeof lane);
+  return ig_hash_bytes(h, p, n);
 }
 
 #endif

@@ -71,6 +71,7 @@ extern const cli_command cli_info;
 extern const cli_command cli_show;
 extern const cli_command cli_run;
 extern const cli_command cli_convert;
+extern const cli_command cli_compile;
 extern const cli_command cli_diff;
 extern const cli_command cli_verify;
 extern const cli_command cli_shapes;

@@ -9,9 +9,9 @@
 #include "cli/cli.h"
 #include "ingot/version.h"
 
-static const cli_command *const commands[] = {&cli_info,  &cli_show,   &cli_run,    &cli_convert,
-                                              &cli_diff,  &cli_verify, &cli_shapes, &cli_stats,
-                                              &cli_bench, &cli_explain};
+static const cli_command *const commands[] = {&cli_info,    &cli_show,  &cli_run,    &cli_convert,
+                                              &cli_compile, &cli_diff,  &cli_verify, &cli_shapes,
+                                              &cli_stats,   &cli_bench, &cli_explain};
 enum { NCOMMANDS = sizeof commands / sizeof *commands };
 
 static void help(FILE *to) {
@@ -29,9 +29,9 @@ static void help(FILE *to) {
   }
   cli_put(
       to, CLI_PLAIN,
-      "\nFILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX file, recognised "
-      "by its\ncontent; - is stdin. ingot COMMAND --help has details and examples; "
-      "man ingot is the full reference.\n\n");
+      "\nFILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy, ONNX or .ingot file, "
+      "recognised\nby its content; - is stdin. ingot COMMAND --help has details and examples; "
+      "man ingot is the\nfull reference.\n\n");
   cli_put(to, CLI_BOLD, "exit codes:");
   cli_put(to, CLI_PLAIN,
           " 0 success, 1 numbers or models differ, 2 wrong command line, 3 file rejected,\n"

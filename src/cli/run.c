@@ -94,7 +94,8 @@ static int execute(ig_ctx *c, const ig_model *m, ig_session *s) {
     if (code != CLI_OK) return code;
   }
   cli_stage("running", p ? ig_graph_node_count(ig_program_graph(p)) : 0, "nodes");
-  ig_session_watch(s, watch, &w);
+  // Watching values needs all of them, one by one, so that the run is interpreted.
+  if (o.dump) ig_session_watch(s, watch, &w);
   ig_status st = ig_session_run(s);
   ig_session_watch(s, NULL, NULL);
   cli_stage_end();
@@ -248,7 +249,7 @@ static int check_arrays(ig_ctx *c, const ig_model *m, const ig_session *s, const
   }
   bool agrees = true;
   ig_model_kind kind = ig_model_get_kind(m);
-  const char *stateless = kind == IG_MODEL_ONNX          ? "ONNX has no state"
+  const char *stateless = ig_model_onnx(m)               ? "ONNX has no state"
                           : kind == IG_MODEL_TORCHSCRIPT ? "buffers are no outputs of an archive"
                                                          : NULL;
   size_t checked = 0;

@@ -60,6 +60,15 @@ static inline float sum_ps(__m256 v) {
   s = _mm_add_ps(s, _mm_movehl_ps(s, s));
   return _mm_cvtss_f32(_mm_add_ss(s, _mm_shuffle_ps(s, s, 1)));
 }
+// out[j] = sum_ps of the j-th vector, by the same additions.
+static inline void store_sums(__m128 a, __m128 b, __m128 c, __m128 d, float *out) {
+  __m128 ab = _mm_add_ps(_mm_unpacklo_ps(a, b), _mm_unpackhi_ps(a, b));
+  __m128 cd = _mm_add_ps(_mm_unpacklo_ps(c, d), _mm_unpackhi_ps(c, d));
+  _mm_storeu_ps(out, _mm_add_ps(_mm_movelh_ps(ab, cd), _mm_movehl_ps(cd, ab)));
+}
+static inline __m128 half_ps(__m256 v) {
+  return _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+}
 static inline double sum_pd(__m256d v) {
   __m128d s = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
   return _mm_cvtsd_f64(_mm_add_sd(s, _mm_unpackhi_pd(s, s)));
@@ -76,6 +85,8 @@ static inline double sum_pd(__m256d v) {
 #define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
 #define ADD(a, b) _mm256_add_ps(a, b)
 #define SUM(v) sum_ps(v)
+#define SUM4(v, out) \
+  store_sums(half_ps((v)[0]), half_ps((v)[1]), half_ps((v)[2]), half_ps((v)[3]), out)
 #define MASK int
 #define MASK_OF(n) (n)
 #define MLOAD(m, p) _mm256_maskload_ps(p, mask32(m))

@@ -17,6 +17,17 @@
 #define SHARE 4
 #define PASS false
 
+// out[j] = the sum of the j-th vector, by the same additions as _mm512_reduce_add_ps.
+static inline void store_sums(__m128 a, __m128 b, __m128 c, __m128 d, float *out) {
+  __m128 ab = _mm_add_ps(_mm_unpacklo_ps(a, b), _mm_unpackhi_ps(a, b));
+  __m128 cd = _mm_add_ps(_mm_unpacklo_ps(c, d), _mm_unpackhi_ps(c, d));
+  _mm_storeu_ps(out, _mm_add_ps(_mm_movelh_ps(ab, cd), _mm_movehl_ps(cd, ab)));
+}
+static inline __m128 quarter_ps(__m512 v) {
+  __m256 h = _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
+  return _mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
+}
+
 #define X float
 #define NAME(x) x##_f32
 #define V __m512
@@ -28,6 +39,8 @@
 #define FMA(a, b, c) _mm512_fmadd_ps(a, b, c)
 #define ADD(a, b) _mm512_add_ps(a, b)
 #define SUM(v) _mm512_reduce_add_ps(v)
+#define SUM4(v, out) \
+  store_sums(quarter_ps((v)[0]), quarter_ps((v)[1]), quarter_ps((v)[2]), quarter_ps((v)[3]), out)
 #define MASK __mmask16
 #define MASK_OF(n) ((__mmask16)(0xffffu >> (16 - (n))))
 #define MLOAD(m, p) _mm512_maskz_loadu_ps(m, p)

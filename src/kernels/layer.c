@@ -93,9 +93,18 @@ static bool suits_rows(const ig_conv *c, int64_t lanes) {
   return ok;
 }
 
+// A matrix of any size.
+static bool suits_rows8(const ig_conv *c) {
+  bool ok = c->channels_last && !c->transposed && c->groups == 1;
+  for (int d = 0; d < 3; d++)
+    ok = ok && c->kernel[d] == 1 && c->stride[d] == 1 && c->padding[d] == 0;
+  return ok;
+}
+
 bool ig_layer_suits(const ig_conv *c, ig_layer_method m, int64_t lanes) {
   if (c->elem != IG_ELEM_F32 || c->cin <= 0 || c->cout <= 0) return false;
   if (!is_small(c, lanes)) return false;
+  if (m == IG_LAYER_ROWS8) return suits_rows8(c);
   if (c->channels_last) return m == IG_LAYER_PRODUCT && suits_rows(c, lanes);
   if (ig_layer_wino_size(m)) return suits_wino(c);
   if (m == IG_LAYER_DEPTH) return is_depthwise(c);
@@ -176,6 +185,7 @@ void ig_layer_plan(const ig_layer_kernels *f, const ig_conv *c, ig_layer_method 
   l->weights = l->out * lanes * l->taps * l->unit;
   if (size) l->weights += 16;  // powers of two apart, all positions would share sets of the caches
   if (m == IG_LAYER_DEPTH) l->weights = l->out * lanes * window;
+  if (m == IG_LAYER_ROWS8) l->weights = ig_layer_rows8_floats(l);
   int64_t left = c->cout % lanes;
   uint32_t all = UINT32_MAX;
   for (int64_t i = 0; i < lanes; i++)
@@ -220,7 +230,7 @@ ig_layer *ig_layer_create(const ig_conv *c, const float *w, const float *bias,
     ig_layer_method m = ig_layer_choose(c, &left);
     if (m == IG_LAYER_NONE) return NULL;
     ig_layer *l = create(c, w, bias, m);
-    if (!l || m < IG_LAYER_WINOGRAD4 || o->method) return l;
+    if (!l || m < IG_LAYER_WINOGRAD4 || m == IG_LAYER_ROWS8 || o->method) return l;
     l->error = ig_layer_measure(l, w);
     if (l->error >= 0 && l->error <= o->rtol) return l;
     ig_layer_free(l);
@@ -230,6 +240,39 @@ ig_layer *ig_layer_create(const ig_conv *c, const float *w, const float *bias,
                            cost(c, IG_LAYER_WINOGRAD2, o, ig_layer_block()))
       left.method = IG_LAYER_NONE;
   }
+}
+
+static size_t packed_bytes(const ig_layer *l) {
+  int64_t lanes = l->f->lanes;
+  size_t bias = (size_t)(blocks_of(l->c.cout, lanes) * lanes);
+  size_t floats = ig_mem_add(ig_mem_mul((size_t)l->products, (size_t)l->weights), bias);
+  return ig_mem_mul(floats, sizeof(float));
+}
+
+const void *ig_layer_packed(const ig_layer *l, size_t *bytes) {
+  *bytes = packed_bytes(l);
+  return l->w;
+}
+
+ig_layer *ig_layer_over(const ig_conv *c, ig_layer_method m, double error, const void *packed,
+                        size_t bytes) {
+  const ig_layer_kernels *f = ig_layer_kernels_now();
+  size_t floats;
+  if ((uintptr_t)packed % IG_LAYER_ALIGN || m <= IG_LAYER_NONE || m > IG_LAYER_ROWS8) {
+    return NULL;
+  }
+  if (!ig_layer_suits(c, m, f->lanes)) return NULL;
+  ig_layer *l = malloc(sizeof *l);
+  if (!l) return NULL;
+  ig_layer_plan(f, c, m, l, &floats);
+  if (ig_mem_mul(floats, sizeof(float)) != bytes) {
+    free(l);
+    return NULL;
+  }
+  l->error = error;
+  l->w = (float *)packed;  // never written
+  l->bias = l->w + l->products * l->weights;
+  return l;
 }
 
 void ig_layer_free(ig_layer *l) {
@@ -254,7 +297,7 @@ void ig_layer_need(const ig_layer *l, const ig_conv *c, ig_need *need) {
   if (c->n <= 0 || ig_conv_out(c) <= 0) return;
   if (ig_layer_wino_size(l->method))
     ig_layer_need_wino(l, c, need);
-  else if (l->method != IG_LAYER_DEPTH)
+  else if (l->method != IG_LAYER_DEPTH && l->method != IG_LAYER_ROWS8)
     ig_layer_need_product(l, c, need);
 }
 
@@ -271,6 +314,10 @@ static ig_layer_io dense(const ig_layer *l, const ig_conv *c, const ig_layer_io 
 
 bool ig_layer_run(const ig_layer *l, const ig_conv *c, const ig_layer_io *io) {
   if (c->n <= 0 || ig_conv_out(c) <= 0) return true;
+  if (l->method == IG_LAYER_ROWS8) {
+    ig_layer_run_rows8(l, c, io);
+    return true;
+  }
   ig_layer_io d = dense(l, c, io);
   if (ig_layer_wino_size(l->method)) return ig_layer_run_wino(l, c, &d);
   if (l->method == IG_LAYER_DEPTH) {

@@ -26,6 +26,7 @@ typedef enum ig_layer_method {
   IG_LAYER_WINOGRAD2,  // 3x3, stride 1: F(2x2, 3x3), more exact than direct sums
   IG_LAYER_WINOGRAD4,  // the same: F(4x4, 3x3), errors up to 3 times those of direct sums
   IG_LAYER_WINOGRAD6,  // the same: F(6x6, 3x3), errors up to 20 times those of direct sums
+  IG_LAYER_ROWS8,      // linear layers, for few rows: weights of 8 bits, any numbers of channels
 } ig_layer_method;
 
 typedef struct ig_layer_options {
@@ -59,6 +60,15 @@ ig_layer_method ig_layer_method_of(const ig_layer *l);
 size_t ig_layer_bytes(const ig_layer *l);  // of the packed weights
 double ig_layer_error(const ig_layer *l);  // as measured for rtol; 0 where it was not
 
+// Everything that a layer has packed: weights, then biases.
+const void *ig_layer_packed(const ig_layer *l, size_t *bytes);
+// A layer over what another one of this shape and method has packed at the same CPU level, perhaps
+// in another process. Nothing is copied: the memory outlives the layer. Numbers are not checked,
+// everything else is. NULL: out of memory, or the memory is not that of such a layer.
+ig_layer *ig_layer_over(const ig_conv *c, ig_layer_method m, double error, const void *packed,
+                        size_t bytes);
+enum { IG_LAYER_ALIGN = 64 };  // of that memory
+
 typedef enum ig_act {
   IG_ACT_NONE,
   IG_ACT_CLAMP,
@@ -81,6 +91,10 @@ typedef struct ig_layer_io {
   float lo;  // IG_ACT_CLAMP: 0 and INFINITY is relu, 0 and 6 is relu6; NaN stays
   float hi;
 } ig_layer_io;
+
+// What an IG_LAYER_ROWS8 loses on these rows: the norm of the error of its products, relative to
+// that of the products of x and the weights w, which are dense, and the bias.
+double ig_layer_loss(const ig_layer *l, int64_t rows, const float *x, const float *w);
 
 // Scratch memory of a run with these sizes (n, in, out, padding of c).
 void ig_layer_need(const ig_layer *l, const ig_conv *c, ig_need *need);

@@ -30,6 +30,11 @@ INLINE void prefetch(const char *p) {
   _mm_prefetch(p, _MM_HINT_T1);
 }
 
+#define WIDEN
+INLINE __m256 widen(const int8_t *p) {
+  return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p)));
+}
+
 #include "kernels/layer_simd.inc"
 
 const ig_layer_kernels ig_layer_kernels_avx2 = LAYER_KERNELS;

@@ -29,6 +29,11 @@ INLINE void prefetch(const char *p) {
   _mm_prefetch(p, _MM_HINT_T1);
 }
 
+#define WIDEN
+INLINE __m512 widen(const int8_t *p) {
+  return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p)));
+}
+
 #include "kernels/layer_simd.inc"
 
 const ig_layer_kernels ig_layer_kernels_avx512 = LAYER_KERNELS;

@@ -77,8 +77,10 @@ typedef struct ig_layer_tiles {
 } ig_layer_tiles;
 
 enum {
-  IG_LAYER_SIDE = 8,   // of the largest Winograd tile
-  IG_LAYER_ROWS = 32,  // of the largest depthwise window
+  IG_LAYER_SIDE = 8,       // of the largest Winograd tile
+  IG_LAYER_ROWS = 32,      // of the largest depthwise window
+  IG_LAYER_GROUP8 = 4,     // outputs whose weights of 8 bits lie side by side
+  IG_LAYER_COLUMNS8 = 64,  // as many columns at a time
 };
 
 typedef struct ig_layer_kernels {
@@ -92,6 +94,8 @@ typedef struct ig_layer_kernels {
   void (*wino_out)(const ig_layer_tiles *t, int m, int64_t from, int64_t to);
   // Weights of one panel of `width` outputs: g[9][width] to u[side^2][width].
   void (*wino_weights)(int m, int64_t width, const float *g, float *u);
+  // sums[k] = sum over n columns of x * weights of output k, for one group of outputs.
+  void (*dots8)(const int8_t *w, const float *x, int64_t n, float *sums);
 } ig_layer_kernels;
 
 extern const ig_layer_kernels ig_layer_kernels_portable;
@@ -147,6 +151,11 @@ bool ig_layer_run_wino(const ig_layer *l, const ig_conv *c, const ig_layer_io *i
 void ig_layer_need_product(const ig_layer *l, const ig_conv *c, ig_need *need);
 bool ig_layer_run_product(const ig_layer *l, const ig_conv *c, const ig_layer_io *io);
 void ig_layer_run_depth(const ig_layer *l, const ig_conv *c, const ig_layer_io *io);
+
+// IG_LAYER_ROWS8: floats of memory of its weights and factors, for a layer that has its shape.
+int64_t ig_layer_rows8_floats(const ig_layer *l);
+void ig_layer_fill_rows8(const ig_layer *l, const float *w);
+void ig_layer_run_rows8(const ig_layer *l, const ig_conv *c, const ig_layer_io *io);
 
 // The bounds that kernels clamp to; activations that are none of clamping come afterwards.
 static inline float ig_layer_lo(const ig_layer_io *io) {

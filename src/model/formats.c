@@ -142,7 +142,7 @@ static const struct {
 
 static const ig_model_format *no_format(ig_ctx *c, const ig_model *m) {
   static const char expected[] =
-      "expected .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX";
+      "expected .pt2, TorchScript, torch.save, safetensors, .npz, .npy, ONNX or .ingot";
   if (m->file->bytes.n == 0) {
     (void)ig_fail(c, IG_SYNTAX | IG_E_NOT_A_MODEL, "%s: the file is empty; %s", m->name, expected);
     return NULL;

@@ -10,7 +10,7 @@
 #include "base/explain.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "model/model.h"
+#include "model/compiled.h"
 #include "rt/packs.h"
 #include "tensor/texts.h"
 
@@ -238,6 +238,7 @@ static void destroy(ig_ref *ref) {
   ig_vec_free(m->alloc, &m->findings);
   if (m->is_zip) ig_zip_close(&m->zip);
   ig_file_release(m->file);
+  ig_compiled_close(m->compiled);
   ig_packs_free(m->packs);
   ig_arena_free(&m->arena);
   ig_mem_free(m->alloc, m, sizeof *m);
@@ -254,9 +255,11 @@ void ig_model_free(ig_model *m) {
 
 static ig_status read_model(ig_ctx *c, ig_model *m) {
   ig_model_stage(m, "reading", 0, m->file->bytes.n);
+  if (ig_compiled_is(m)) IG_RETURN_IF_ERR(ig_compiled_open(c, m));
   IG_RETURN_IF_ERR(open_zip(c, m));
   m->format = ig_model_detect(c, m);
   if (!m->format) return c->status;
+  if (m->compiled) IG_RETURN_IF_ERR(ig_compiled_use(c, m));
   ig_scope s = ig_scope_open(c);
   m->counted = ig_map_make(c->alloc);
   ig_status st = m->format->open(c, m);
@@ -335,13 +338,13 @@ ig_status ig_model_open_bytes(ig_ctx *c, const char *name, const void *data, siz
 // ---- inspection
 
 ig_model_kind ig_model_get_kind(const ig_model *m) {
-  return m->format->kind;
+  return m->compiled ? IG_MODEL_COMPILED : m->format->kind;
 }
 const char *ig_model_name(const ig_model *m) {
   return m->name;
 }
 uint64_t ig_model_file_bytes(const ig_model *m) {
-  return m->file->bytes.n;
+  return m->compiled ? m->compiled->whole->bytes.n : m->file->bytes.n;
 }
 ig_program *ig_model_program(const ig_model *m) {
   return m->program;

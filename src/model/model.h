@@ -28,7 +28,8 @@ struct ig_model {
   ig_program *program;     // as in the file
   ig_program *runnable;    // without writes
   struct ig_packs *packs;  // prepared weights, shared by its sessions
-  void *inner;             // private data of the format; freed by it
+  const struct ig_compiled *compiled;  // NULL: the file is what `format` says, else it is inside
+  void *inner;                         // private data of the format; freed by it
   IG_VEC(ig_model_port *) inputs;
   IG_VEC(ig_model_port *) outputs;
   IG_VEC(ig_model_weight *) weights;

@@ -6,7 +6,8 @@
 
 #include "arrays/unpack.h"
 #include "base/budget.h"
-#include "model/model.h"
+#include "base/cause.h"
+#include "model/compiled.h"
 #include "onnx/proto_model.h"
 
 static bool add_facts(ig_ctx *c, ig_model *m, const ig_onnx_model *o) {
@@ -141,10 +142,20 @@ static bool count_graph(ig_ctx *c, ig_model *m, const ig_om_graph *g) {
 
 // ---- the row
 
+static ig_status open_inside(ig_ctx *c, const ig_model *m, ig_onnx_model **out) {
+  const ig_compiled *x = m->compiled;
+  if (!x->weights) {
+    return ig_fail(c, IG_SYNTAX | IG_E_INGOT_FILE,
+                   "%s: a compiled model: an ONNX model without a section of weights", m->name);
+  }
+  return ig_om_open_parts(c, m->name, m->file, x->weights, m->options.limits, out);
+}
+
 ig_status ig_model_open_onnx(ig_ctx *c, ig_model *m) {
   ig_onnx_model *o = NULL;
   const ig_bytes *b = &m->file->bytes;
-  IG_RETURN_IF_ERR(m->in_memory
+  IG_RETURN_IF_ERR(m->compiled ? open_inside(c, m, &o)
+                   : m->in_memory
                        ? ig_onnx_parse(c, m->name, b->at, b->n, NULL, m->options.limits, &o)
                        : ig_onnx_open(c, m->name, m->options.limits, &o));
   m->inner = o;
@@ -183,7 +194,7 @@ ig_status ig_model_verify_onnx(ig_ctx *c, const ig_model *m) {
 }
 
 const ig_onnx_model *ig_model_onnx(const ig_model *m) {
-  return ig_model_get_kind(m) == IG_MODEL_ONNX ? m->inner : NULL;
+  return m->format->kind == IG_MODEL_ONNX ? m->inner : NULL;
 }
 
 void ig_model_close_onnx(ig_model *m) {

@@ -38,4 +38,8 @@ void ig_session_release(ig_value *v);
 
 void ig_session_forget_outputs(ig_session *s);
 
+bool ig_session_is_int8(const ig_session *s);  // weights of 8 bits where that is worth it
+// Runs on what was given and measures what these weights lose.
+ig_status ig_session_measure(ig_session *s, const ig_plan_measure *m);
+
 #endif

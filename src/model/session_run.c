@@ -6,6 +6,7 @@
 #include "base/cause.h"
 #include "ingot/dims.h"
 #include "ir/print.h"
+#include "model/compiled.h"
 #include "model/session.h"
 #include "op/interpret.h"
 #include "tensor/texts.h"
@@ -71,6 +72,13 @@ static bool is_updated(const ig_program *p, const char *target) {
   return false;
 }
 
+bool ig_session_is_int8(const ig_session *s) {
+  const ig_compiled *x = s->m->compiled;
+  ig_precision p = s->options.precision;
+  if (p == IG_PRECISION_DEFAULT && x) p = x->precision;
+  return p == IG_PRECISION_INT8;
+}
+
 // Weights are the same in every run, except buffers that the program updates.
 static bool plan_program(ig_session *s) {
   const ig_program *p = s->m->runnable;
@@ -88,7 +96,8 @@ static bool plan_program(ig_session *s) {
                            .ninputs = s->nweights,
                            .constant = constant,
                            .noutputs = s->nout,
-                           .packs = s->m->packs};
+                           .packs = s->m->packs,
+                           .int8 = ig_session_is_int8(s)};
   s->plan = ig_plan_create(s->c, &source, s->options.without);
   return s->plan != NULL;
 }
@@ -110,7 +119,8 @@ static bool plan_model(ig_session *s) {
                            .user = s,
                            .ninputs = s->nin,
                            .noutputs = s->nout,
-                           .packs = s->m->packs};
+                           .packs = s->m->packs,
+                           .int8 = ig_session_is_int8(s)};
   s->plan = ig_plan_create(s->c, &source, s->options.without);
   return s->plan != NULL;
 }
@@ -231,6 +241,20 @@ char *ig_session_plan_text(ig_session *s) {
   }
   ig_scope_close(c, scope);
   return ig_print_end(c, &text);
+}
+
+ig_status ig_session_measure(ig_session *s, const ig_plan_measure *m) {
+  ig_ctx *c = s->c;
+  IG_RETURN_IF_ERR(all_given(s));
+  ig_scope scope = ig_scope_open(c);
+  if (s->m->runnable) set_arguments(s);
+  if (make_plan(s) && s->plan) {
+    ig_mode_scope mode = ig_mode_push_grad(c, false);
+    (void)ig_plan_measure_losses(s->plan, s->m->runnable ? s->args : s->inputs, m);
+    ig_mode_pop(c, &mode);
+  }
+  ig_scope_close(c, scope);
+  return c->status;
 }
 
 void ig_session_profile(ig_session *s, bool on) {

@@ -4,7 +4,7 @@
 #include "base/explain.h"
 #include "ingot/onnx.h"
 #include "ingot/pass.h"
-#include "model/model.h"
+#include "model/compiled.h"
 
 static ig_status check_members(ig_ctx *c, const ig_model *m, const ig_model_options *o) {
   uint64_t done = 0;
@@ -60,6 +60,7 @@ ig_status ig_model_verify(ig_ctx *c, const ig_model *m, const ig_model_options *
     const ig_explanation *e = f->explanation ? ig_explain(f->explanation) : NULL;
     return ig_fail(c, f->code | ig_explanation_cause(e), "%s", f->text);
   }
+  if (m->compiled) IG_RETURN_IF_ERR(ig_compiled_verify(c, m));
   if (m->is_zip) IG_RETURN_IF_ERR(check_members(c, m, options));
   if (m->program) IG_RETURN_IF_ERR(check_graphs(c, m->program->graph));
   if (m->runnable) IG_RETURN_IF_ERR(check_graphs(c, m->runnable->graph));

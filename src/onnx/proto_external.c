@@ -74,10 +74,11 @@ static ig_status read_entry(ig_om_parser *p, const ig_om_tensor *t, const ig_om_
 static ig_status check_place(ig_om_parser *p, const ig_om_tensor *t, const place *at,
                              size_t bytes) {
   if (!at->location) return bad(p, t, "there is no", "location");
-  if (!is_relative(at->location)) {
+  bool own = p->m->files.n && strcmp(at->location, p->m->files.at[0].location) == 0;
+  if (!own && !is_relative(at->location)) {
     return bad(p, t, "expected a path below the model's folder, found", at->location);
   }
-  if (!p->m->folder) {
+  if (!own && !p->m->folder) {
     return bad(p, t, "the model was not opened from a folder that could hold", at->location);
   }
   if (at->length == bytes) return IG_OK;

@@ -303,6 +303,27 @@ ig_status ig_onnx_open(ig_ctx *c, const char *path, const ig_limits *limits, ig_
   return parse_all(c, m, m->file->bytes, out);
 }
 
+ig_status ig_om_open_parts(ig_ctx *c, const char *name, ig_file *model, ig_file *weights,
+                           const ig_limits *limits, ig_onnx_model **out) {
+  *out = NULL;
+  IG_RETURN_IF_ERR(c->status);
+  if (limits && limits->max_text && model->bytes.n > limits->max_text) {
+    return ig_fail(c, IG_SYNTAX | IG_E_READER_LIMIT, "%s: found %zu bytes, the limits allow %llu",
+                   name, model->bytes.n, (unsigned long long)limits->max_text);
+  }
+  ig_onnx_model *m = model_make(c, name, NULL, 0, limits);
+  if (!m) return c->status;
+  struct ig_om_file item = {IG_OM_WEIGHTS, weights};
+  if (!ig_vec_push(c->alloc, &m->files, item)) {
+    ig_onnx_free(m);
+    return ig_fail(c, IG_NOMEM, "out of memory");
+  }
+  ig_ref_retain(&weights->ref);
+  ig_ref_retain(&model->ref);
+  m->file = model;
+  return parse_all(c, m, model->bytes, out);
+}
+
 ig_onnx_model *ig_onnx_retain(ig_onnx_model *m) {
   if (m) ig_ref_retain(&m->ref);
   return m;

@@ -290,5 +290,14 @@ void ig_onnx_print(struct ig_str *s, const ig_onnx_model *m);
 // resolving are not needed. IG_UNSUPPORTED: more than 2 GiB for one file.
 IG_MUST_USE ig_status ig_om_write(ig_ctx *c, const ig_onnx_model *m, ig_onnx_external how,
                                   const char *path, ig_sink *sink);
+// In two parts: the model without weights, and the weights, aligned. ig_om_open_parts reads them.
+IG_MUST_USE ig_status ig_om_write_parts(ig_ctx *c, const ig_onnx_model *m, ig_sink *model,
+                                        ig_sink *weights);
+// Both are retained.
+IG_MUST_USE ig_status ig_om_open_parts(ig_ctx *c, const char *name, ig_file *model,
+                                       ig_file *weights, const ig_limits *limits,
+                                       ig_onnx_model **out);
+// The location that stands for the second part; no path.
+#define IG_OM_WEIGHTS "/"
 
 #endif

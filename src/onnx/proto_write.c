@@ -14,6 +14,8 @@ enum { MAX_BYTES = INT32_MAX };  // of one message
 typedef struct writer {
   ig_proto_writer w;
   const char *data_name;  // NULL: everything is in one file
+  size_t least;           // bytes of what is not in the model's file
+  uint64_t align;         // of what is not large
   uint64_t offset;        // offset of the next data
   IG_VEC(struct placed {
     ig_bytes raw;
@@ -38,7 +40,7 @@ static void put_number_entry(ig_proto_writer *w, const char *key, uint64_t value
 }
 
 static void put_external(writer *x, ig_bytes raw) {
-  uint64_t align = raw.n >= IG_ONNX_LARGE ? IG_ONNX_ALIGN_LARGE : IG_ONNX_ALIGN;
+  uint64_t align = raw.n >= IG_ONNX_LARGE ? IG_ONNX_ALIGN_LARGE : x->align;
   x->offset = (x->offset + align - 1) / align * align;
   put_entry(&x->w, 13, "location", x->data_name);
   put_number_entry(&x->w, "offset", x->offset);
@@ -58,7 +60,7 @@ static void put_tensor(writer *x, uint32_t field, const ig_om_tensor *t, bool we
   if (t->doc && *t->doc) ig_proto_put_text(w, 12, t->doc);
   if (t->elem == IG_OM_STRING) {
     for (int64_t i = 0; i < t->numel; i++) ig_proto_put_borrowed(w, 6, t->strings[i]);
-  } else if (weight && x->data_name && t->raw.n >= IG_ONNX_EXTERNAL_MIN) {
+  } else if (weight && x->data_name && t->raw.n >= x->least) {
     put_external(x, t->raw);
   } else {
     ig_proto_put_borrowed(w, 9, t->raw);
@@ -240,12 +242,16 @@ static void put_model(writer *x, const ig_onnx_model *m) {
 
 // ---- files
 
-static ig_status save_data(ig_ctx *c, const writer *x, const char *path, ig_sink *sink) {
-  IG_RETURN_IF_ERR(ig_sink_file(c, path, sink));
+static void put_data(const writer *x, ig_sink *sink) {
   for (size_t i = 0; i < x->placed.n; i++) {
     ig_sink_zeros(sink, (size_t)(x->placed.at[i].offset - sink->total));
     ig_sink_put(sink, x->placed.at[i].raw.at, x->placed.at[i].raw.n);
   }
+}
+
+static ig_status save_data(ig_ctx *c, const writer *x, const char *path, ig_sink *sink) {
+  IG_RETURN_IF_ERR(ig_sink_file(c, path, sink));
+  put_data(x, sink);
   return ig_sink_finish(c, sink);
 }
 
@@ -274,7 +280,8 @@ ig_status ig_om_write(ig_ctx *c, const ig_onnx_model *m, ig_onnx_external how, c
                       ig_sink *sink) {
   IG_RETURN_IF_ERR(c->status);
   ig_str data = ig_str_make(c->alloc);
-  writer x = {.w = ig_proto_writer_make(c->alloc)};
+  writer x = {
+      .w = ig_proto_writer_make(c->alloc), .least = IG_ONNX_EXTERNAL_MIN, .align = IG_ONNX_ALIGN};
   bool large = weight_total(m) > MAX_BYTES - (64 << 20);  // room for the nodes
   if (path && (how == IG_ONNX_EXTERNAL_ALWAYS || (how == IG_ONNX_EXTERNAL_AUTO && large))) {
     ig_str_add(&data, "%s.data", path);
@@ -296,5 +303,21 @@ ig_status ig_om_write(ig_ctx *c, const ig_onnx_model *m, ig_onnx_external how, c
   ig_vec_free(c->alloc, &x.placed);
   ig_proto_writer_free(&x.w);
   ig_str_free(&data);
+  return st;
+}
+
+ig_status ig_om_write_parts(ig_ctx *c, const ig_onnx_model *m, ig_sink *model, ig_sink *weights) {
+  IG_RETURN_IF_ERR(c->status);
+  enum { CACHE_LINE = 64, LEAST = 16 };
+  writer x = {.w = ig_proto_writer_make(c->alloc),
+              .data_name = IG_OM_WEIGHTS,
+              .least = LEAST,
+              .align = CACHE_LINE};
+  put_model(&x, m);
+  ig_status st = x.w.failed ? ig_fail(c, IG_NOMEM, "out of memory") : IG_OK;
+  if (st == IG_OK) st = ig_proto_write(c, &x.w, model);
+  if (st == IG_OK) put_data(&x, weights);
+  ig_vec_free(c->alloc, &x.placed);
+  ig_proto_writer_free(&x.w);
   return st;
 }

@@ -138,7 +138,8 @@ struct ig_plan {
   void *work;
   size_t work_size;
   bool timed;
-  ig_str text;  // the last one that ig_plan_profile_at gave
+  const ig_plan_measure *measure;  // of a run that is measured; NULL: none
+  ig_str text;                     // the last one that ig_plan_profile_at gave
 };
 
 // ---- making one (trace.c): steps as the interpreter would call them. False after an error; what
@@ -182,6 +183,7 @@ void ig_rt_use_need(ig_rt_layer *l, const ig_need *need);
 void ig_rt_each_size(ig_rt_layer *l, void (*fn)(void *user, ig_int *i), void *user);
 void ig_rt_run_layer(ig_ctx *c, const ig_rt_layer *l, void *work);
 void ig_rt_free_layers(ig_binding *b);
+void ig_rt_measure_layer(ig_binding *b, const ig_rt_step *s);  // after it has run
 void ig_layer_print(const ig_rt_layer *l, ig_str *out);
 
 // ---- chains

@@ -265,7 +265,9 @@ static void share_total(ig_binding *b) {
   }
   for (size_t i = 0; i < b->steps.n; i++) {
     ig_rt_layer *l = b->steps.at[i].layer;
-    if (l) l->source.options = (ig_layer_options){.rtol = IG_RT_WINOGRAD, .model_bytes = bytes};
+    if (!l) continue;
+    l->source.options.rtol = IG_RT_WINOGRAD;
+    l->source.options.model_bytes = bytes;
   }
 }
 

@@ -3,6 +3,7 @@
 #include "rt/layer.h"
 
 #include "kernels/conv_inner.h"
+#include "tensor/copy.h"
 
 bool ig_rt_make_layers(ig_binding *b) {
   if (b->plan->without & IG_PLAN_NO_LAYERS) return true;
@@ -119,6 +120,15 @@ static bool run_attention(const ig_rt_layer *l) {
                           ig_tensor_data(l->values), ig_tensor_data(l->y), NULL);
 }
 
+static ig_layer_io io_of(const ig_rt_layer *l) {
+  return (ig_layer_io){.x = ig_tensor_data(l->x),
+                       .y = ig_tensor_data(l->y),
+                       .residual = l->residual ? ig_tensor_data(l->residual) : NULL,
+                       .act = l->act,
+                       .lo = l->lo,
+                       .hi = l->hi};
+}
+
 void ig_rt_run_layer(ig_ctx *c, const ig_rt_layer *l, void *work) {
   const ig_conv *s = &l->shape;
   const float *x = ig_tensor_data(l->x);
@@ -131,17 +141,44 @@ void ig_rt_run_layer(ig_ctx *c, const ig_rt_layer *l, void *work) {
     ig_layer_block_to(s->n, s->cin, s->in[2], x, y);
     return;
   }
-  ig_layer_io io = {.x = x,
-                    .y = y,
-                    .residual = l->residual ? ig_tensor_data(l->residual) : NULL,
-                    .act = l->act,
-                    .lo = l->lo,
-                    .hi = l->hi};
+  ig_layer_io io = io_of(l);
   ig_workspace w;
   ig_workspace_enter(&w, l->need, work);
   bool ok = l->work == IG_WORK_ATTENTION ? run_attention(l) : ig_layer_run(l->pack->layer, s, &io);
   ig_workspace_leave(&w);
   if (!ok) (void)ig_fail(c, IG_NOMEM, "out of memory: working memory of a layer");
+}
+
+// ---- what low precision loses
+
+void ig_rt_measure_layer(ig_binding *b, const ig_rt_step *s) {
+  const ig_plan_measure *m = b->plan->measure;
+  const ig_rt_layer *l = s->layer;
+  ig_ctx *c = b->plan->c;
+  if (!l || l->work != IG_WORK_LAYER || ig_layer_method_of(l->pack->layer) != IG_LAYER_ROWS8) {
+    return;
+  }
+  ig_scope scope = ig_scope_open(c);
+  const ig_tensor *given = l->source.part[IG_PACK_WEIGHT];
+  float *w = ig_scope_array(c, (size_t)ig_tensor_numel(given), sizeof *w);
+  ig_str text = ig_str_make(c->alloc);
+  for (size_t i = 0; i < l->nops; i++) {
+    ig_str_add(&text, "%s%s", i ? " + " : "", l->ops[i]->target);
+  }
+  if (text.failed) (void)ig_no_memory(c);
+  if (w && c->status == IG_OK) {
+    ig_tensor_read(given, IG_F32, w);
+    ig_plan_loss loss = {.name = s->node ? s->node->name : "", .target = text.at, .weight = given};
+    int64_t rows = ig_tensor_numel(l->x) / l->shape.cin;
+    loss.error = ig_layer_loss(l->pack->layer, rows, ig_tensor_data(l->x), w);
+    loss.kept = !(loss.error <= m->most);
+    ig_pack_source source = ig_rt_int8_source(l);
+    if (!loss.kept || ig_packs_keep_f32(c, b->plan->packs, &source)) {
+      if (m->report) m->report(m->user, &loss);
+    }
+  }
+  ig_str_free(&text);
+  ig_scope_close(c, scope);
 }
 
 // ---- which results differ from the interpreter's
@@ -207,8 +244,8 @@ static void print_sizes(const ig_conv *s, const int64_t *sizes, ig_str *out) {
 }
 
 static const char *method_text(ig_layer_method m) {
-  static const char *const texts[] = {"none",      "product",   "stem",     "depthwise",
-                                      "winograd2", "winograd4", "winograd6"};
+  static const char *const texts[] = {"none",      "product",   "stem",      "depthwise",
+                                      "winograd2", "winograd4", "winograd6", "int8"};
   return texts[m];
 }
 
@@ -234,8 +271,9 @@ void ig_layer_print(const ig_rt_layer *l, ig_str *out) {
   if (l->work == IG_WORK_ATTENTION) {
     ig_str_add(out, "attention of %lld heads", (long long)l->attention.heads);
   } else if (s->channels_last) {
-    ig_str_add(out, "%lld rows %lld->%lld", (long long)s->in[2], (long long)s->cin,
-               (long long)s->cout);
+    ig_str_add(out, "%s%lld rows %lld->%lld",
+               ig_layer_method_of(l->pack->layer) == IG_LAYER_ROWS8 ? "int8 " : "",
+               (long long)s->in[2], (long long)s->cin, (long long)s->cout);
   } else {
     ig_str_add(out, "%s ", method_text(ig_layer_method_of(l->pack->layer)));
     print_sizes(s, s->kernel, out);

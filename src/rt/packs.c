@@ -13,14 +13,32 @@ struct ig_packs {
   ig_alloc alloc;
   pthread_mutex_t lock;  // held while weights are packed: whoever wants the same ones waits
   ig_pack *first;
+  ig_pack *f32;  // sources of layers that stay so; nothing is packed
+  ig_pack_store store;
 };
 
 static void fail_memory(ig_ctx *c) {
   (void)ig_fail(c, IG_NOMEM, "out of memory: packed weights");
 }
 
+static void release_parts(const ig_pack_source *s) {
+  for (int i = 0; i < IG_PACK_PARTS; i++) ig_tensor_release(s->part[i]);
+}
+
+static void retain_parts(const ig_pack_source *s) {
+  for (int i = 0; i < IG_PACK_PARTS; i++) {
+    if (s->part[i]) (void)ig_tensor_retain(s->part[i]);
+  }
+}
+
 static void destroy(ig_ref *ref) {
   ig_packs *p = (ig_packs *)ref;
+  for (ig_pack *k = p->f32; k;) {
+    ig_pack *next = k->next;
+    release_parts(&k->source);
+    ig_mem_free(p->alloc, k, sizeof *k);
+    k = next;
+  }
   (void)pthread_mutex_destroy(&p->lock);
   ig_mem_free(p->alloc, p, sizeof *p);
 }
@@ -45,6 +63,10 @@ ig_packs *ig_packs_retain(ig_packs *p) {
 
 void ig_packs_free(ig_packs *p) {
   if (p) ig_ref_release(&p->ref);
+}
+
+void ig_packs_use(ig_packs *p, ig_pack_store store) {
+  p->store = store;
 }
 
 // ---- weights as the layer has them
@@ -157,10 +179,21 @@ static ig_pack *find(const ig_packs *p, const ig_pack_source *s, ig_layer_method
   return k;
 }
 
+// What the store has is checked to be a layer of this shape.
+static ig_layer *stored_layer(ig_ctx *c, const ig_packs *p, const ig_pack_source *s,
+                              ig_layer_method method) {
+  ig_pack_source asked = *s;
+  ig_pack_stored found;
+  asked.options.method = method;
+  if (!p->store.find || !p->store.find(p->store.user, c, &asked, &found)) return NULL;
+  return ig_layer_over(&s->shape, found.method, found.error, found.data, found.bytes);
+}
+
 static ig_pack *create(ig_ctx *c, ig_packs *p, const ig_pack_source *s, ig_layer_method method) {
   ig_pack *k = ig_mem_new(p->alloc, sizeof *k);
   ig_scope scope = ig_scope_open(c);
-  if (k) k->layer = create_layer(c, s);
+  if (k) k->layer = stored_layer(c, p, s, method);
+  if (k && !k->layer && c->status == IG_OK) k->layer = create_layer(c, s);
   ig_scope_close(c, scope);
   if (!k || !k->layer) {
     ig_mem_free(p->alloc, k, sizeof *k);
@@ -170,9 +203,7 @@ static ig_pack *create(ig_ctx *c, ig_packs *p, const ig_pack_source *s, ig_layer
   k->source = *s;
   k->source.options.method = method;
   k->lanes = ig_layer_block();
-  for (int i = 0; i < IG_PACK_PARTS; i++) {
-    if (s->part[i]) (void)ig_tensor_retain(s->part[i]);
-  }
+  retain_parts(s);
   k->next = p->first;
   p->first = k;
   return k;
@@ -197,9 +228,49 @@ void ig_packs_release(ig_packs *p, const ig_pack *k) {
   if (last) {
     *at = mine->next;
     ig_layer_free(mine->layer);
-    for (int i = 0; i < IG_PACK_PARTS; i++) ig_tensor_release(mine->source.part[i]);
+    release_parts(&mine->source);
     ig_mem_free(p->alloc, mine, sizeof *mine);
   }
+  (void)pthread_mutex_unlock(&p->lock);
+}
+
+// ---- layers that stay f32
+
+bool ig_packs_keep_f32(ig_ctx *c, ig_packs *p, const ig_pack_source *s) {
+  ig_pack *k = ig_mem_new(p->alloc, sizeof *k);
+  if (!k) {
+    fail_memory(c);
+    return false;
+  }
+  k->source = *s;
+  k->lanes = ig_layer_block();
+  retain_parts(s);
+  (void)pthread_mutex_lock(&p->lock);
+  k->next = p->f32;
+  p->f32 = k;
+  (void)pthread_mutex_unlock(&p->lock);
+  return true;
+}
+
+bool ig_packs_keeps_f32(ig_ctx *c, ig_packs *p, const ig_pack_source *s) {
+  ig_pack_stored found;
+  bool kept = false;
+  (void)pthread_mutex_lock(&p->lock);
+  for (const ig_pack *k = p->f32; k && !kept; k = k->next) kept = fits(k, s, s->options.method);
+  (void)pthread_mutex_unlock(&p->lock);
+  if (kept || !p->store.find) return kept;
+  return p->store.find(p->store.user, c, s, &found) && found.method == IG_LAYER_NONE;
+}
+
+void ig_packs_each_f32(ig_packs *p, void (*fn)(void *user, const ig_pack_source *s), void *user) {
+  (void)pthread_mutex_lock(&p->lock);
+  for (const ig_pack *k = p->f32; k; k = k->next) fn(user, &k->source);
+  (void)pthread_mutex_unlock(&p->lock);
+}
+
+void ig_packs_each(ig_packs *p, void (*fn)(void *user, const ig_pack *k), void *user) {
+  (void)pthread_mutex_lock(&p->lock);
+  for (const ig_pack *k = p->first; k; k = k->next) fn(user, k);
   (void)pthread_mutex_unlock(&p->lock);
 }
 

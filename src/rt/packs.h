@@ -36,7 +36,22 @@ typedef struct ig_pack {
   ig_layer *layer;
 } ig_pack;
 
+// Weights that were packed by another process: where they are found.
+typedef struct ig_pack_stored {
+  ig_layer_method method;  // IG_LAYER_NONE: the layer stays f32
+  double error;
+  const void *data;
+  size_t bytes;
+} ig_pack_stored;
+typedef struct ig_pack_store {
+  // s->options.method is the method that was asked for. False: there are none, or after an error.
+  bool (*find)(void *user, ig_ctx *c, const ig_pack_source *s, ig_pack_stored *out);
+  void *user;
+} ig_pack_store;
+
 ig_packs *ig_packs_create(ig_ctx *c);  // NULL after an error
+// From now on what the store has is used in place; its memory outlives all plans.
+void ig_packs_use(ig_packs *p, ig_pack_store store);
 ig_packs *ig_packs_retain(ig_packs *p);
 void ig_packs_free(ig_packs *p);  // releases; NULL is allowed
 
@@ -46,6 +61,13 @@ bool ig_pack_can_fold(ig_ctx *c, const ig_pack_source *s);
 // An existing pack or a new one; NULL after an error. To be given back.
 const ig_pack *ig_packs_get(ig_ctx *c, ig_packs *p, const ig_pack_source *s);
 void ig_packs_release(ig_packs *p, const ig_pack *k);
+// Layers that have been asked for with weights of 8 bits, and lose too much.
+bool ig_packs_keep_f32(ig_ctx *c, ig_packs *p, const ig_pack_source *s);  // false after an error
+bool ig_packs_keeps_f32(ig_ctx *c, ig_packs *p, const ig_pack_source *s);
+void ig_packs_each_f32(ig_packs *p, void (*fn)(void *user, const ig_pack_source *s), void *user);
+
+// Calls fn for every pack in use.
+void ig_packs_each(ig_packs *p, void (*fn)(void *user, const ig_pack *k), void *user);
 size_t ig_packs_count(ig_packs *p);  // of packs in use, for tests
 
 #endif

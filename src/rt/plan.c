@@ -61,14 +61,20 @@ static void free_binding(ig_binding *b) {
   ig_mem_free(c->alloc, b, sizeof *b);
 }
 
-void ig_plan_free(ig_plan *p) {
-  if (!p) return;
-  ig_ctx *c = p->c;
+static void free_bindings(ig_plan *p) {
   for (ig_binding *b = p->bindings; b;) {
     ig_binding *next = b->next;
     free_binding(b);
     b = next;
   }
+  p->bindings = NULL;
+  p->nbindings = 0;
+}
+
+void ig_plan_free(ig_plan *p) {
+  if (!p) return;
+  ig_ctx *c = p->c;
+  free_bindings(p);
   ig_packs_free(p->packs);
   ig_str_free(&p->text);
   ig_block_free(c->alloc, p->slab, p->slab_size);
@@ -413,6 +419,7 @@ static void run_steps(ig_binding *b, ig_arena *lists) {
     double start = p->timed ? now() : 0;
     execute(b, s, work, lists);
     if (p->timed) s->seconds += now() - start;
+    if (p->measure && c->status == IG_OK) ig_rt_measure_layer(b, s);
   }
   b->runs++;
 }
@@ -468,6 +475,18 @@ ig_status ig_plan_run(ig_plan *p, const ig_value *inputs, const ig_plan_target *
   // What stands in the data was refused. The interpreter refuses it too, and says where.
   ig_ctx_clear(c);
   return run_interpreted(p, inputs, targets, outs);
+}
+
+ig_status ig_plan_measure_losses(ig_plan *p, const ig_value *inputs, const ig_plan_measure *m) {
+  ig_ctx *c = p->c;
+  ig_scope scope = ig_scope_open(c);
+  ig_value *outs = ig_scope_array(c, p->source.noutputs + 1, sizeof *outs);
+  p->measure = m;
+  ig_status st = outs ? ig_plan_run(p, inputs, NULL, outs) : c->status;
+  p->measure = NULL;
+  ig_scope_close(c, scope);
+  free_bindings(p);
+  return st;
 }
 
 // ---- looking

@@ -12,6 +12,7 @@ commands:
   show     print a program: as code, as a graph, as a tree of modules, as a plan
   run      run a model on arrays; compare the results, dump every value
   convert  write a file in another format, and check the copy
+  compile  write a model with packed weights, which opens and starts in milliseconds
   diff     compare two models: structure, weights, and what they compute
   verify   check a file by every rule of loader and verifier; nothing is executed
   shapes   list dynamic sizes: symbol, range, relations, source line
@@ -19,8 +20,9 @@ commands:
   bench    measure: p50, p90, p99, share of each operator, memory
   explain  the cause of an error by its code, an example, and what to do
 
-FILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX file, recognised by its
-content; - is stdin. ingot COMMAND --help has details and examples; man ingot is the full reference.
+FILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy, ONNX or .ingot file, recognised
+by its content; - is stdin. ingot COMMAND --help has details and examples; man ingot is the
+full reference.
 
 exit codes: 0 success, 1 numbers or models differ, 2 wrong command line, 3 file rejected,
             4 file cannot be read or written, 5 running failed
@@ -66,6 +68,7 @@ $ ingot
 2>   show     print a program: as code, as a graph, as a tree of modules, as a plan
 2>   run      run a model on arrays; compare the results, dump every value
 2>   convert  write a file in another format, and check the copy
+2>   compile  write a model with packed weights, which opens and starts in milliseconds
 2>   diff     compare two models: structure, weights, and what they compute
 2>   verify   check a file by every rule of loader and verifier; nothing is executed
 2>   shapes   list dynamic sizes: symbol, range, relations, source line
@@ -73,8 +76,9 @@ $ ingot
 2>   bench    measure: p50, p90, p99, share of each operator, memory
 2>   explain  the cause of an error by its code, an example, and what to do
 2> 
-2> FILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX file, recognised by its
-2> content; - is stdin. ingot COMMAND --help has details and examples; man ingot is the full reference.
+2> FILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy, ONNX or .ingot file, recognised
+2> by its content; - is stdin. ingot COMMAND --help has details and examples; man ingot is the
+2> full reference.
 2> 
 2> exit codes: 0 success, 1 numbers or models differ, 2 wrong command line, 3 file rejected,
 2>             4 file cannot be read or written, 5 running failed
@@ -165,12 +169,12 @@ $ printf '\037\213\010' > z.pt2 && ingot info z.pt2
 [3]
 
 $ printf 'hello' > h.pt2 && ingot info h.pt2
-2> ingot: h.pt2: not a model file: it begins with 68 65 6c 6c 6f; expected .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX
+2> ingot: h.pt2: not a model file: it begins with 68 65 6c 6c 6f; expected .pt2, TorchScript, torch.save, safetensors, .npz, .npy, ONNX or .ingot
 2>   more: ingot explain IG0101
 [3]
 
 $ : > empty.pt2 && ingot info empty.pt2
-2> ingot: empty.pt2: the file is empty; expected .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX
+2> ingot: empty.pt2: the file is empty; expected .pt2, TorchScript, torch.save, safetensors, .npz, .npy, ONNX or .ingot
 2>   more: ingot explain IG0101
 [3]
 

@@ -3,7 +3,10 @@
 tests of ONNX, the archives of PyTorch's releases and programs of our own."""
 from __future__ import annotations
 
+import os
 import pathlib
+import subprocess
+import sys
 import threading
 import warnings
 
@@ -512,3 +515,86 @@ def test_random_nets(tmp_path: pathlib.Path, seed: int) -> None:
             assert near(session(x), want), switches
     session = ingot.open(tmp_path / "net.pt2", without=("layers",))
     assert same(session(x), want) and " layer " not in session.plan(x)
+
+
+# ---- compiled models
+
+
+def compiled_net(folder: pathlib.Path, kind: str) -> tuple[pathlib.Path, np.ndarray]:
+    ingot.manual_seed(3)
+    net = nn.Sequential(nn.Conv2d(3, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(), nn.Conv2d(16, 32, 3, stride=2))
+    net = nn.Sequential(net, nn.ReLU(), nn.Flatten(), nn.Linear(32 * 7 * 7, 16)).eval()
+    x = ingot.randn(9, 3, 16, 16)
+    path = folder / f"net.{kind}"
+    if kind == "pt2":
+        batch = ingot.export.Dim("batch")
+        ingot.export.save(ingot.export.export(net, (x,), dynamic_shapes=({0: batch},)), path)
+    else:
+        ingot.onnx.export(net, (x,), dynamo=True, verify=False).save(path, external_data=kind == "external.onnx")
+    return path, x.numpy()
+
+
+@pytest.mark.parametrize("kind", ["pt2", "onnx", "external.onnx"])
+def test_compiled_models_give_the_same_bits(tmp_path: pathlib.Path, kind: str) -> None:
+    path, x = compiled_net(tmp_path, kind)
+    target = tmp_path / "net.ingot"
+    expected = ingot.open(path)(x)
+    ingot.compile_file(path, target, x)
+    for other in tmp_path.glob("net.*"):
+        if other != target:
+            other.unlink()  # the file needs nothing beside it
+    session = ingot.open(target)
+    assert np.array_equal(session(x), expected)
+    assert [p.name for p in session.inputs] == ["input"]
+    if kind == "pt2":  # other sizes than those that were compiled
+        assert np.allclose(session(x[:2]), expected[:2], rtol=1e-5, atol=1e-6)
+
+
+def test_compiled_models_from_arrays_that_were_not_given(tmp_path: pathlib.Path) -> None:
+    path = save(tmp_path)
+    session = ingot.open(path)
+    session.compile(tmp_path / "block.ingot")
+    compiled = ingot.open(tmp_path / "block.ingot")
+    args = (ingot.rand(4, 8), ingot.rand(8))
+    for _ in range(2):  # the buffer counts on
+        assert same(compiled(*args), session(*args))
+
+
+def test_compiled_models_of_other_machines(tmp_path: pathlib.Path) -> None:
+    path, x = compiled_net(tmp_path, "onnx")
+    np.save(tmp_path / "x.npy", x)
+    code = "import sys, ingot; ingot.compile_file(sys.argv[1], sys.argv[2])"
+    done = subprocess.run(
+        [sys.executable, "-c", code, path, tmp_path / "net.ingot"], env={**os.environ, "INGOT_CPU": "base"}
+    )
+    assert done.returncode == 0
+    assert np.array_equal(ingot.open(tmp_path / "net.ingot")(x), ingot.open(path)(x))
+
+
+def test_scripts_are_not_compiled(tmp_path: pathlib.Path) -> None:
+    ingot.jit.script(nn.Linear(2, 2)).save(tmp_path / "model.pt")
+    with pytest.raises(Exception, match="TorchScript code is not planned"):
+        ingot.compile_file(tmp_path / "model.pt", tmp_path / "model.ingot")
+    assert not (tmp_path / "model.ingot").exists()
+
+
+def test_weights_of_8_bits(tmp_path: pathlib.Path) -> None:
+    ingot.manual_seed(5)
+    net = nn.Sequential(nn.Linear(200, 300), nn.GELU(), nn.Linear(300, 31), nn.ReLU(), nn.Linear(31, 9, bias=False))
+    x = ingot.randn(64, 200)
+    batch = ingot.export.Dim("batch")
+    ingot.export.save(ingot.export.export(net.eval(), (x,), dynamic_shapes=({0: batch},)), tmp_path / "net.pt2")
+    plain = ingot.open(tmp_path / "net.pt2")
+    small = ingot.open(tmp_path / "net.pt2", precision="int8")
+    for rows in (1, 2, 7):
+        a, b = plain(x[:rows].numpy()), small(x[:rows].numpy())
+        assert not np.array_equal(a, b)
+        assert np.linalg.norm(a - b) < 0.02 * np.linalg.norm(a)
+    assert "int8 7 rows 200->300" in small.plan()
+    assert np.array_equal(plain(x.numpy()), small(x.numpy()))  # many rows stay f32
+    ingot.compile_file(tmp_path / "net.pt2", tmp_path / "net.ingot", x[:1].numpy(), precision="int8")
+    assert np.array_equal(ingot.open(tmp_path / "net.ingot")(x[:1].numpy()), small(x[:1].numpy()))
+    f32 = ingot.open(tmp_path / "net.ingot", precision="f32")
+    assert np.array_equal(f32(x[:1].numpy()), plain(x[:1].numpy()))
+    with pytest.raises(ValueError, match="expected 'f32' or 'int8'"):
+        ingot.open(tmp_path / "net.pt2", precision="int4")
