@@ -33,5 +33,6 @@
 #include "ingot/texts.h"
 #include "ingot/threads.h"
 #include "ingot/version.h"
+#include "ingot/view.h"
 
 #endif

@@ -75,6 +75,7 @@ extern const cli_command cli_diff;
 extern const cli_command cli_verify;
 extern const cli_command cli_shapes;
 extern const cli_command cli_stats;
+extern const cli_command cli_view;
 extern const cli_command cli_bench;
 extern const cli_command cli_explain;
 

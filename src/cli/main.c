@@ -9,9 +9,9 @@
 #include "cli/cli.h"
 #include "ingot/version.h"
 
-static const cli_command *const commands[] = {&cli_info,  &cli_show,   &cli_run,    &cli_convert,
-                                              &cli_diff,  &cli_verify, &cli_shapes, &cli_stats,
-                                              &cli_bench, &cli_explain};
+static const cli_command *const commands[] = {&cli_info, &cli_show,   &cli_run,    &cli_convert,
+                                              &cli_diff, &cli_verify, &cli_shapes, &cli_stats,
+                                              &cli_view, &cli_bench,  &cli_explain};
 enum { NCOMMANDS = sizeof commands / sizeof *commands };
 
 static void help(FILE *to) {
