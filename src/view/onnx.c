@@ -7,6 +7,7 @@
 #include "model/text.h"
 #include "onnx/proto_model.h"
 #include "onnx_read/infer.h"
+#include "pt2/modules.h"
 #include "view/view.h"
 
 typedef struct source {
@@ -105,20 +106,53 @@ static const char *metadata_of(const ig_om_node *n, const char *key) {
   return NULL;
 }
 
-// A list in Python's form, ['', 'encoder', 'encoder.layer', 'add']: calls back with each text but
-// the last, which is the node's own. The form has no quoting beyond its quotes.
-static uint32_t scopes_box(const walk *k, const char *list) {
+// The next text of a list in Python's form, ['', 'encoder', 'add']; *n is -1 at its end.
+static const char *next_text(const char *list, const char **at, int *n) {
+  const char *open = list ? strchr(list, '\'') : NULL;
+  const char *close = open ? strchr(open + 1, '\'') : NULL;
+  *at = close ? open + 1 : "";
+  *n = close ? (int)(close - open - 1) : -1;
+  return close ? close + 1 : NULL;
+}
+
+// Two lists of equal length: paths and classes. The last entry is the node's own.
+static uint32_t scopes_box(const walk *k, const char *paths, const char *classes) {
   uint32_t box = k->box;
-  const char *open = strchr(list, '\'');
-  while (open && box != IG_VIEW_NONE) {
-    const char *close = strchr(open + 1, '\'');
-    const char *next = close ? strchr(close + 1, '\'') : NULL;
-    if (!next) break;
-    int n = (int)(close - open - 1);
-    const char *path = ig_view_text(k->v, "%.*s", n, open + 1);
-    if (!path) return IG_VIEW_NONE;
-    if (path[0]) box = ig_view_module(k->v, box, path, path, "");
-    open = next;
+  const char *path = NULL;
+  const char *class = NULL;
+  int npath = 0;
+  int nclass = 0;
+  paths = next_text(paths, &path, &npath);
+  while (npath >= 0 && box != IG_VIEW_NONE) {
+    const char *next = NULL;
+    int nnext = 0;
+    paths = next_text(paths, &next, &nnext);
+    classes = next_text(classes, &class, &nclass);
+    if (nnext < 0) break;
+    const char *key = ig_view_text(k->v, "%.*s", npath, path);
+    const char *type = ig_view_text(k->v, "%.*s", nclass < 0 ? 0 : nclass, class);
+    if (!key || !type) return IG_VIEW_NONE;
+    const char *dot = strrchr(type, '.');
+    if (key[0]) box = ig_view_module(k->v, box, key, key, dot ? dot + 1 : type);
+    path = next;
+    npath = nnext;
+  }
+  return box;
+}
+
+static uint32_t stack_box(const walk *k, const char *text) {
+  uint32_t box = k->box;
+  while (*text && box != IG_VIEW_NONE) {
+    ig_module_level level;
+    text = ig_modules_next(&k->v->arena, text, &level);
+    if (!text) {
+      (void)ig_fail(k->v->c, IG_NOMEM, "out of memory");
+      return IG_VIEW_NONE;
+    }
+    const char *dot = strrchr(level.type, '.');
+    if (!level.path[0]) continue;
+    box = ig_view_module(k->v, box, ig_view_text(k->v, "%s %s", level.key, level.path), level.path,
+                         dot ? dot + 1 : level.type);
   }
   return box;
 }
@@ -140,7 +174,9 @@ static uint32_t folders_box(const walk *k, const char *name) {
 
 static uint32_t box_of(const walk *k, const ig_om_node *n) {
   const char *scopes = metadata_of(n, "pkg.torch.onnx.name_scopes");
-  if (scopes) return scopes_box(k, scopes);
+  const char *stack = metadata_of(n, "pkg.torch.onnx.nn_module_stack");
+  if (scopes) return scopes_box(k, scopes, metadata_of(n, "pkg.torch.onnx.class_hierarchy"));
+  if (stack) return stack_box(k, stack);
   return n->name && n->name[0] == '/' ? folders_box(k, n->name) : k->box;
 }
 

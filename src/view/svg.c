@@ -21,6 +21,8 @@ typedef struct entry {
 typedef struct wire {
   uint32_t a;  // entries, a in the row above b
   uint32_t b;
+  uint32_t row;     // of a
+  uint32_t source;  // of its net
 } wire;
 
 // A placed box.
@@ -30,8 +32,9 @@ typedef struct area {
   uint32_t nrows;
   double *y;  // of rows
   double *h;
-  wire *wires;
+  wire *wires;  // sorted by row: those from row r are gap[r] up to gap[r + 1]
   size_t nwires;
+  size_t *gap;
   double w;
   double height;
 } area;
@@ -120,7 +123,7 @@ static void add_net(const drawing *d, area *r, const ig_view_net *net) {
   uint32_t at = from;
   for (size_t k = 0; k < net->nvia; k++) {
     uint32_t next = r->row[base + 1 + k] + v->vias.at[net->via + k];
-    r->wires[r->nwires++] = (wire){at, next};
+    r->wires[r->nwires++] = (wire){at, next, base + (uint32_t)k, net->source};
     at = next;
   }
   for (size_t k = 0; k < net->nto + net->leaves; k++) {
@@ -131,7 +134,7 @@ static void add_net(const drawing *d, area *r, const ig_view_net *net) {
     uint32_t end = r->row[rank] + (port ? net->exit_pos : to->pos);
     uint32_t before =
         rank == base + 1 ? from : r->row[rank - 1] + v->vias.at[net->via + rank - base - 2];
-    r->wires[r->nwires++] = (wire){before, end};
+    r->wires[r->nwires++] = (wire){before, end, rank - 1, net->source};
   }
 }
 
@@ -162,27 +165,77 @@ static void settle(entry *at, uint32_t n, const double *want, pool *pools, doubl
   }
 }
 
+static bool sort_wires(drawing *d, area *r) {
+  wire *sorted = array(d, r->nwires, sizeof *sorted);
+  r->gap = array(d, (size_t)r->nrows + 2, sizeof *r->gap);
+  if (d->failed) return false;
+  for (size_t i = 0; i < r->nwires; i++) r->gap[r->wires[i].row + 1]++;
+  for (uint32_t k = 0; k < r->nrows; k++) r->gap[k + 1] += r->gap[k];
+  for (size_t i = 0; i < r->nwires; i++) sorted[r->gap[r->wires[i].row]++] = r->wires[i];
+  memmove(r->gap + 1, r->gap, (size_t)r->nrows * sizeof *r->gap);
+  r->gap[0] = 0;
+  r->wires = sorted;
+  return true;
+}
+
+// Where the net of a source meets an entry: an open box has a port for it.
+static double meet(const drawing *d, const entry *e, uint32_t source, bool below) {
+  const area *inner = e->item == IG_VIEW_NONE ? NULL : d->areas[e->item];
+  if (!inner) return e->x;
+  const ig_view_item *it = &d->v->items.at[e->item];
+  size_t lo = 0;
+  size_t hi = it->nnets;  // sorted by source
+  while (lo < hi) {
+    size_t mid = (lo + hi) / 2;
+    if (d->v->nets.at[it->net + mid].source < source) lo = mid + 1;
+    if (d->v->nets.at[it->net + mid].source >= source) hi = mid;
+  }
+  const ig_view_net *net = lo < it->nnets ? &d->v->nets.at[it->net + lo] : NULL;
+  bool has = net && net->source == source && (below ? net->leaves : net->from == IG_VIEW_NONE);
+  if (!has) return e->x;
+  uint32_t port = below ? inner->row[inner->nrows - 1] + net->exit_pos : net->from_pos;
+  return e->x - e->w / 2 + inner->at[port].x;
+}
+
+typedef struct sums {
+  double *sum;
+  double *count;
+  double *offs;
+  pool *pools;
+} sums;
+
+// Moves the entries of a row towards their neighbours in the row above (or below).
+static void pull(const drawing *d, area *r, const sums *k, uint32_t row, bool down) {
+  uint32_t first = r->row[row];
+  uint32_t n = r->row[row + 1] - first;
+  uint32_t gap = down ? row - 1 : row;
+  for (uint32_t i = first; i < first + n; i++) k->sum[i] = k->count[i] = 0;
+  for (size_t i = r->gap[gap]; i < r->gap[gap + 1]; i++) {
+    const wire *w = &r->wires[i];
+    uint32_t mine = down ? w->b : w->a;
+    const entry *other = &r->at[down ? w->a : w->b];
+    double aside = meet(d, &r->at[mine], w->source, !down) - r->at[mine].x;
+    k->sum[mine] += meet(d, other, w->source, down) - aside;
+    k->count[mine]++;
+  }
+  for (uint32_t i = first; i < first + n; i++) {
+    k->sum[i] = k->count[i] > 0 ? k->sum[i] / k->count[i] : r->at[i].x;
+  }
+  settle(r->at + first, n, k->sum + first, k->pools, k->offs);
+}
+
 static bool set_x(drawing *d, area *r) {
   uint32_t n = r->row[r->nrows];
-  double *sum = array(d, n, sizeof *sum);
-  double *count = array(d, n, sizeof *count);
-  double *offs = array(d, n, sizeof *offs);
-  pool *pools = array(d, n, sizeof *pools);
-  if (d->failed) return false;
+  sums k = {array(d, n, sizeof(double)), array(d, n, sizeof(double)), array(d, n, sizeof(double)),
+            array(d, n, sizeof(pool))};
+  if (d->failed || !sort_wires(d, r)) return false;
+  for (uint32_t row = 0; row < r->nrows; row++) {  // side by side around the middle
+    settle(r->at + r->row[row], r->row[row + 1] - r->row[row], k.sum + r->row[row], k.pools,
+           k.offs);
+  }
   for (int sweep = 0; sweep < SWEEPS; sweep++) {
     bool down = sweep % 2 == 0;
-    memset(sum, 0, n * sizeof *sum);
-    memset(count, 0, n * sizeof *count);
-    // Wires are not sorted by row: all of them see the positions of the sweep before.
-    for (size_t i = 0; i < r->nwires; i++) {
-      uint32_t mine = down ? r->wires[i].b : r->wires[i].a;
-      sum[mine] += r->at[down ? r->wires[i].a : r->wires[i].b].x;
-      count[mine]++;
-    }
-    for (uint32_t i = 0; i < n; i++) sum[i] = count[i] > 0 ? sum[i] / count[i] : r->at[i].x;
-    for (uint32_t k = 0; k < r->nrows; k++) {
-      settle(r->at + r->row[k], r->row[k + 1] - r->row[k], sum + r->row[k], pools, offs);
-    }
+    for (uint32_t i = 1; i < r->nrows; i++) pull(d, r, &k, down ? i : r->nrows - 1 - i, down);
   }
   return true;
 }
@@ -190,7 +243,7 @@ static bool set_x(drawing *d, area *r) {
 static void set_sizes(const drawing *d, uint32_t b, area *r) {
   double lo = DBL_MAX;
   double hi = -DBL_MAX;
-  double y = b ? HEAD : 0;
+  double y = 0;
   uint32_t n = r->row[r->nrows];
   for (uint32_t i = 0; i < n; i++) {
     if (r->at[i].x - r->at[i].w / 2 < lo) lo = r->at[i].x - r->at[i].w / 2;
@@ -200,14 +253,17 @@ static void set_sizes(const drawing *d, uint32_t b, area *r) {
   double name = (double)length_of(ig_view_label(&d->v->items.at[b])) * CHAR + 30;
   r->w = hi - lo + 2 * PAD > name ? hi - lo + 2 * PAD : name;
   for (uint32_t i = 0; i < n; i++) r->at[i].x += (r->w - (hi - lo)) / 2 - lo;
+  // Ports lie on the borders: the first row at the top, the last one at the bottom.
   for (uint32_t k = 0; k < r->nrows; k++) {
+    bool last = k + 1 == r->nrows;
     for (uint32_t i = r->row[k]; i < r->row[k + 1]; i++) {
       if (r->at[i].h > r->h[k]) r->h[k] = r->at[i].h;
     }
-    r->y[k] = y;
-    y += r->h[k] + (r->row[k + 1] > r->row[k] ? GAP : 0);
+    r->y[k] = k ? y : 0;
+    if (k && r->row[k + 1] > r->row[k]) r->height = y + r->h[k] + (last ? 0 : PAD);
+    double below = r->row[k + 1] == r->row[k] ? 0 : k + 2 == r->nrows ? PAD + 8 : GAP;
+    y = k ? y + r->h[k] + below : b ? HEAD + 14 : 0;
   }
-  r->height = y;
 }
 
 static bool place(drawing *d, uint32_t b) {
@@ -252,27 +308,24 @@ static double top_of(const area *r, uint32_t row, const entry *e) {
 }
 
 static void put_wires(const drawing *d, const area *r, double ox, double oy) {
-  uint32_t *rows = ig_mem_array(d->v->c->alloc, r->row[r->nrows], sizeof *rows);
-  d->s->failed = d->s->failed || !rows;
-  for (uint32_t k = 0; rows && k < r->nrows; k++) {
-    for (uint32_t i = r->row[k]; i < r->row[k + 1]; i++) rows[i] = k;
-  }
-  for (size_t i = 0; rows && i < r->nwires; i++) {
+  for (size_t i = 0; i < r->nwires; i++) {
     const entry *a = &r->at[r->wires[i].a];
     const entry *b = &r->at[r->wires[i].b];
-    uint32_t ra = rows[r->wires[i].a];
-    uint32_t rb = rows[r->wires[i].b];
+    uint32_t ra = r->wires[i].row;
+    uint32_t rb = ra + 1;
     double y0 = oy + (a->item == IG_VIEW_NONE ? r->y[ra] : top_of(r, ra, a) + a->h);
     double y1 = oy + r->y[ra] + r->h[ra];
     double y2 = oy + r->y[rb];
     double y3 = oy + (b->item == IG_VIEW_NONE ? r->y[rb] : top_of(r, rb, b));
     double mid = (y1 + y2) / 2;
-    double x0 = ox + a->x;
-    double x1 = ox + b->x;
-    ig_str_add(d->s, "<path d=\"M%.1f %.1fV%.1fC%.1f %.1f %.1f %.1f %.1f %.1fV%.1f\"%s/>\n", x0, y0,
-               y1, x0, mid, x1, mid, x1, y2, y3, b->item == IG_VIEW_NONE ? "" : " class=\"to\"");
+    double x0 = ox + meet(d, a, r->wires[i].source, true);
+    double x1 = ox + meet(d, b, r->wires[i].source, false);
+    ig_str_add(d->s, "<path d=\"M%.1f %.1fV%.1fC%.1f %.1f %.1f %.1f %.1f %.1f", x0, y0, y1, x0, mid,
+               x1, mid, x1, y2);
+    if (y3 > y2) ig_str_add(d->s, "V%.1f", y3);
+    bool ends = b->item != IG_VIEW_NONE && !d->areas[b->item];
+    ig_str_add(d->s, ends ? "\" class=\"to\"/>\n" : "\"/>\n");
   }
-  ig_mem_array_free(d->v->c->alloc, rows, r->row[r->nrows], sizeof *rows);
 }
 
 static void put_area(const drawing *d, uint32_t b, double ox, double oy);
@@ -293,7 +346,7 @@ static void put_entry(const drawing *d, const entry *e, double x, double y) {
     return;
   }
   const char *type = type_of(d, it);
-  put_label(d->s, x + e->w / 2, y + (type[0] ? 17 : 17), "op", ig_view_label(it));
+  put_label(d->s, x + e->w / 2, y + 17, "op", ig_view_label(it));
   if (type[0]) put_label(d->s, x + e->w / 2, y + 32, "type", type);
 }
 
