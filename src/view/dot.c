@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A view for Graphviz: boxes are clusters.
+#include <stdio.h>
 #include <string.h>
 
 #include "ingot/text.h"
@@ -60,24 +61,33 @@ static uint32_t anchor(const ig_view *v, const uint8_t *holds, const uint32_t *l
   return i;
 }
 
-static void put_edges(ig_str *s, const ig_view *v, const uint8_t *holds, const uint32_t *last,
+// An edge that was not there before: boxes have one for all that is in them.
+static bool is_new(ig_map *seen, ig_arena *arena, uint32_t from, uint32_t to) {
+  char key[32];
+  const char *kept = NULL;
+  (void)snprintf(key, sizeof key, "%u %u", (unsigned)from, (unsigned)to);
+  return ig_map_keep(seen, arena, key, &kept) && kept;
+}
+
+static void put_edges(ig_str *s, ig_view *v, const uint8_t *holds, const uint32_t *last,
                       int depth) {
+  ig_map seen = ig_map_make(v->c->alloc);
   for (uint32_t i = 1; i < v->items.n; i++) {
     const ig_view_item *it = &v->items.at[i];
     uint32_t to = anchor(v, holds, last, i, depth);
-    uint32_t before = IG_VIEW_NONE;
     for (size_t k = 0; k < it->nargs; k++) {
       const ig_view_arg *a = &v->args.at[it->arg + k];
       if (a->kind != IG_VIEW_VALUE) continue;
       uint32_t from = anchor(v, holds, last, a->item, depth);
-      if (from == to || from == before) continue;
-      ig_str_add(s, "n%u -> n%u;\n", from, to);
-      before = from;
+      if (from != to && is_new(&seen, &v->arena, from, to)) {
+        ig_str_add(s, "n%u -> n%u;\n", from, to);
+      }
     }
   }
+  ig_map_free(&seen);
 }
 
-void ig_view_dot(const ig_view *v, ig_str *s, int depth) {
+void ig_view_dot(ig_view *v, ig_str *s, int depth) {
   ig_alloc a = v->c->alloc;
   uint8_t *holds = ig_mem_array(a, v->items.n, 1);
   uint32_t *last = ig_mem_array(a, v->items.n, sizeof *last);

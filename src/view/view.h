@@ -159,7 +159,7 @@ bool ig_rows_make(ig_rows *r);
 
 void ig_view_html(const ig_view *v, ig_str *s);
 void ig_view_svg(ig_view *v, ig_str *s, int depth);
-void ig_view_dot(const ig_view *v, ig_str *s, int depth);
+void ig_view_dot(ig_view *v, ig_str *s, int depth);
 // At most max characters of a text, with an ellipsis.
 void ig_view_short(const char *text, size_t max, char *out, size_t cap);
 const char *ig_view_label(const ig_view_item *it);  // the line in its box

@@ -16,6 +16,7 @@ commands:
   verify   check a file by every rule of loader and verifier; nothing is executed
   shapes   list dynamic sizes: symbol, range, relations, source line
   stats    the numbers in the weights: extremes, histograms, zeros, NaN, repetitions
+  view     a page to look around in: modules, nodes, shapes, weights; or a drawing
   bench    measure: p50, p90, p99, share of each operator, memory
   explain  the cause of an error by its code, an example, and what to do
 
@@ -70,6 +71,7 @@ $ ingot
 2>   verify   check a file by every rule of loader and verifier; nothing is executed
 2>   shapes   list dynamic sizes: symbol, range, relations, source line
 2>   stats    the numbers in the weights: extremes, histograms, zeros, NaN, repetitions
+2>   view     a page to look around in: modules, nodes, shapes, weights; or a drawing
 2>   bench    measure: p50, p90, p99, share of each operator, memory
 2>   explain  the cause of an error by its code, an example, and what to do
 2> 

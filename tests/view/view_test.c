@@ -29,7 +29,7 @@ static void every_kind_in_every_form(void **state) {
   (void)state;
   static const char *const files[] = {"model/data/counter.pt2",   "model/data/counter.dynamo.onnx",
                                       "model/data/counter.ts.pt", "pt2/data/attention.pt2",
-                                      "pt2/data/autocast.pt2",     "pt2/data/calls.pt2"};
+                                      "pt2/data/autocast.pt2",    "pt2/data/calls.pt2"};
   static const char *const starts[] = {"<!DOCTYPE html>", "<svg ", "digraph model {"};
   static const char *const ends[] = {"</html>\n", "</svg>\n", "}\n"};
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
