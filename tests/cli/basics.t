@@ -8,17 +8,18 @@ ingot 0.1.0: inspects, runs, converts and compares model files
 usage: ingot COMMAND FILE [OPTIONS]
 
 commands:
-  info     describe a file: inputs, outputs, weights, operators, what is unsupported
-  show     print a program: as code, as a graph, as a tree of modules, as a plan
-  run      run a model on arrays; compare the results, dump every value
-  convert  write a file in another format, and check the copy
-  diff     compare two models: structure, weights, and what they compute
-  verify   check a file by every rule of loader and verifier; nothing is executed
-  shapes   list dynamic sizes: symbol, range, relations, source line
-  stats    the numbers in the weights: extremes, histograms, zeros, NaN, repetitions
-  view     a page to look around in: modules, nodes, shapes, weights; or a drawing
-  bench    measure: p50, p90, p99, share of each operator, memory
-  explain  the cause of an error by its code, an example, and what to do
+  info       describe a file: inputs, outputs, weights, operators, what is unsupported
+  show       print a program: as code, as a graph, as a tree of modules, as a plan
+  run        run a model on arrays; compare the results, dump every value
+  convert    write a file in another format, and check the copy
+  diff       compare two models: structure, weights, and what they compute
+  verify     check a file by every rule of loader and verifier; nothing is executed
+  shapes     list dynamic sizes: symbol, range, relations, source line
+  stats      the numbers in the weights: extremes, histograms, zeros, NaN, repetitions
+  view       a page to look around in: modules, nodes, shapes, weights; or a drawing
+  bench      measure: p50, p90, p99, share of each operator, memory
+  explain    the cause of an error by its code, an example, and what to do
+  completion a script by which a shell completes commands, options and files
 
 FILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX file, recognised by its
 content; - is stdin. ingot COMMAND --help has details and examples; man ingot is the full reference.
@@ -63,17 +64,18 @@ $ ingot
 2> usage: ingot COMMAND FILE [OPTIONS]
 2> 
 2> commands:
-2>   info     describe a file: inputs, outputs, weights, operators, what is unsupported
-2>   show     print a program: as code, as a graph, as a tree of modules, as a plan
-2>   run      run a model on arrays; compare the results, dump every value
-2>   convert  write a file in another format, and check the copy
-2>   diff     compare two models: structure, weights, and what they compute
-2>   verify   check a file by every rule of loader and verifier; nothing is executed
-2>   shapes   list dynamic sizes: symbol, range, relations, source line
-2>   stats    the numbers in the weights: extremes, histograms, zeros, NaN, repetitions
-2>   view     a page to look around in: modules, nodes, shapes, weights; or a drawing
-2>   bench    measure: p50, p90, p99, share of each operator, memory
-2>   explain  the cause of an error by its code, an example, and what to do
+2>   info       describe a file: inputs, outputs, weights, operators, what is unsupported
+2>   show       print a program: as code, as a graph, as a tree of modules, as a plan
+2>   run        run a model on arrays; compare the results, dump every value
+2>   convert    write a file in another format, and check the copy
+2>   diff       compare two models: structure, weights, and what they compute
+2>   verify     check a file by every rule of loader and verifier; nothing is executed
+2>   shapes     list dynamic sizes: symbol, range, relations, source line
+2>   stats      the numbers in the weights: extremes, histograms, zeros, NaN, repetitions
+2>   view       a page to look around in: modules, nodes, shapes, weights; or a drawing
+2>   bench      measure: p50, p90, p99, share of each operator, memory
+2>   explain    the cause of an error by its code, an example, and what to do
+2>   completion a script by which a shell completes commands, options and files
 2> 
 2> FILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX file, recognised by its
 2> content; - is stdin. ingot COMMAND --help has details and examples; man ingot is the full reference.
@@ -193,3 +195,27 @@ $ NO_COLOR=1 ingot --color always verify mlp.in.npz | cat -v
 $ ingot info mlp.pt2 > /dev/full
 2> ingot: the output could not be written
 [4]
+
+$ ingot completion bash > c.sh; source c.sh; COMP_WORDS=(ingot st); COMP_CWORD=1; _ingot; echo ${COMPREPLY[@]}
+stats
+
+$ source c.sh; COMP_WORDS=(ingot stats --); COMP_CWORD=2; _ingot; echo ${COMPREPLY[@]}
+--only --finite --json --max-memory --max-time --max-work --color --help
+
+$ source c.sh; COMP_WORDS=(ingot stats --only ml); COMP_CWORD=3; _ingot; echo ${#COMPREPLY[@]}
+0
+
+$ source c.sh; COMP_WORDS=(ingot stats mlp.p); COMP_CWORD=2; _ingot; echo ${COMPREPLY[@]}
+mlp.pt2
+
+$ source c.sh; COMP_WORDS=(ingot run m.pt2 --check counter.io); COMP_CWORD=4; _ingot; echo ${COMPREPLY[@]}
+counter.io.npz
+
+$ source c.sh; COMP_WORDS=(ingot run --color a); COMP_CWORD=3; _ingot; echo ${COMPREPLY[@]}
+auto always
+
+$ ingot completion tcsh
+2> ingot completion: 'tcsh' is not one of bash, zsh, fish
+2> usage: ingot completion bash | zsh | fish
+2>        ingot completion --help has details
+[2]

@@ -114,6 +114,25 @@ def test_the_manual_page_has_every_option(command: str) -> None:
         assert option in section or option in common, f"{command}: {option} is not in docs/ingot.1"
 
 
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completions_are_valid_scripts(shell: str, tmp_path: pathlib.Path) -> None:
+    script = tmp_path / "script"
+    script.write_bytes(subprocess.run([INGOT, "completion", shell], capture_output=True, check=True).stdout)
+    text = script.read_text()
+    for command in [*COMMANDS, "explain", "completion"]:
+        options = subprocess.run([INGOT, command, "--help"], capture_output=True, text=True, check=True).stdout
+        for option in re.findall(r"^ +(?:-\w, )?--([\w-]+)", options, re.M):
+            assert f"-l {option} " in text if shell == "fish" else f"--{option}" in text
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    assert subprocess.run([shell, "-n", script], capture_output=True, text=True).stderr == ""
+    if shell == "fish":
+        asked = f"source {script}; complete -C 'ingot stats --fi'; complete -C 'ingot compl'"
+        env = environment() | {"HOME": str(tmp_path)}
+        done = subprocess.run(["fish", "-c", asked], capture_output=True, text=True, env=env)
+        assert [line.split("\t")[0] for line in done.stdout.splitlines()] == ["--finite", "completion"]
+
+
 def on_a_terminal(*words: str, env: dict[str, str] | None = None) -> str:
     """What a person sees: stdout and stderr are one terminal."""
     master, slave = pty.openpty()
