@@ -133,6 +133,37 @@ def test_completions_are_valid_scripts(shell: str, tmp_path: pathlib.Path) -> No
         assert [line.split("\t")[0] for line in done.stdout.splitlines()] == ["--finite", "completion"]
 
 
+class Flawed(ingot.nn.Module):
+    def forward(self, x, mask):
+        y = x.masked_fill(mask, float("-inf")).softmax(-1)  # an infinity that is meant
+        z = x.exp()
+        return y + (z - z), x[0]
+
+
+@pytest.mark.parametrize(("third", "nan", "overflow"), [(3, None, None), (1000, "sub", "exp"), (numpy.nan, "x", None)])
+def test_debug_nan(third: float, nan: str | None, overflow: str | None, tmp_path: pathlib.Path) -> None:
+    mask = numpy.array([[True, False, False]] * 2)
+    example = (ingot.ones(2, 3), ingot.tensor(mask))
+    path = tmp_path / "m.pt2"
+    ingot.export.save(ingot.export.export(Flawed(), example), str(path))
+    ingot.onnx.export(Flawed(), example, str(tmp_path / "m.onnx"), dynamo=True)
+    numpy.savez(tmp_path / "x.npz", arg0=numpy.float32([[1, 2, third], [1, 2, 3]]), arg1=mask)
+    command = [INGOT, "run", path, "--inputs", tmp_path / "x.npz", "--debug-nan", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment())
+    assert done.returncode == (1 if nan else 0), done.stderr
+    found = json.loads(done.stdout)
+    assert (found["first_nan"] and found["first_nan"]["name"]) == nan
+    assert (found["first_overflow"] and found["first_overflow"]["name"]) == overflow
+    if overflow:
+        assert found["first_overflow"]["operator"] == "aten.exp.default" and found["first_overflow"]["infinite"] == 1
+        assert found["first_overflow"]["source"] == "z = x.exp()"
+        assert found["first_nan"]["source"] == "return y + (z - z), x[0]"
+    command[2] = tmp_path / "m.onnx"
+    done = subprocess.run(command[:-1], capture_output=True, text=True, env=environment())
+    assert done.returncode == (1 if nan else 0) and ("first NaN" in done.stdout) == bool(nan)
+    assert ("first overflow" in done.stdout) == bool(overflow)
+
+
 def on_a_terminal(*words: str, env: dict[str, str] | None = None) -> str:
     """What a person sees: stdout and stderr are one terminal."""
     master, slave = pty.openpty()
