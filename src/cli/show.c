@@ -6,6 +6,7 @@
 
 #include "cli/feed.h"
 #include "cli/tree.h"
+#include "ingot/onnx.h"
 #include "ingot/script.h"
 
 static struct {
@@ -14,6 +15,7 @@ static struct {
   bool flat;
   bool code;
   bool plan;
+  bool aten;
   cli_feed feed;
   const char *grep;
 } o;
@@ -116,6 +118,15 @@ static int show_graphs(ig_ctx *c, const ig_model *m, const regex_t *re) {
   return finish_show(m, found, re);
 }
 
+// An ONNX model as it is in the file.
+static int show_onnx(ig_ctx *c, const ig_model *m, const regex_t *re) {
+  char *text = ig_onnx_text(c, ig_model_onnx(m));
+  if (!text) return cli_fail(c, ig_model_name(m), CLI_FAILED);
+  size_t found = put_lines(trim(text), re);
+  ig_text_free(c, text);
+  return finish_show(m, found, re);
+}
+
 // What a session executes for inputs of these sizes.
 static int show_plan(ig_ctx *c, ig_model *m, const regex_t *re) {
   ig_session *s = NULL;
@@ -142,15 +153,17 @@ static int run(ig_ctx *c, const char *const *files) {
     (void)regerror(bad, &re, why, sizeof why);
     return cli_usage(&cli_show, "--grep: '%s': %s", o.grep, why);
   }
-  int code = cli_open(c, files[0], CLI_PROGRAM, &m);
+  bool as_program = o.aten || o.graph || o.tree || o.code || o.plan;
+  int code = cli_open(c, files[0], as_program ? CLI_PROGRAM : 0, &m);
   const regex_t *pattern = o.grep ? &re : NULL;
   if (code == CLI_OK) {
     bool script = ig_model_get_kind(m) == IG_MODEL_TORCHSCRIPT && !o.tree;
-    code = o.plan                ? show_plan(c, m, pattern)
-           : ig_model_program(m) ? show(c, m, pattern)
-           : script && !o.graph  ? show_sources(c, m, pattern)
-           : script              ? show_graphs(c, m, pattern)
-                                 : cli_no_program(m);
+    code = o.plan                            ? show_plan(c, m, pattern)
+           : !as_program && ig_model_onnx(m) ? show_onnx(c, m, pattern)
+           : ig_model_program(m)             ? show(c, m, pattern)
+           : script && !o.graph              ? show_sources(c, m, pattern)
+           : script                          ? show_graphs(c, m, pattern)
+                                             : cli_no_program(m);
   }
   if (o.grep) regfree(&re);
   ig_model_free(m);
@@ -158,7 +171,10 @@ static int run(ig_ctx *c, const char *const *files) {
 }
 
 static const cli_option options[] = {
-    {"--code", NULL, NULL, CLI_SWITCH, &o.code, "as code, one call per line (default)"},
+    {"--code", NULL, NULL, CLI_SWITCH, &o.code,
+     "as code, one call per line (default, except for ONNX)"},
+    {"--aten", NULL, NULL, CLI_SWITCH, &o.aten,
+     "an ONNX model as the program that it is converted to, not as\nits own nodes"},
     {"--graph", "-g", NULL, CLI_SWITCH, &o.graph, "one line per node, with users and arguments"},
     {"--tree", "-t", NULL, CLI_SWITCH, &o.tree,
      "by module: classes, parameters, operators; identical layers\nare shown once"},
@@ -173,6 +189,7 @@ static const cli_option options[] = {
 static const cli_example examples[] = {
     {"ingot show model.pt2", "the program as code, as PyTorch prints it"},
     {"ingot show model.pt2 --tree", "the modules it came from"},
+    {"ingot show model.onnx", "the nodes of an ONNX model; --aten: as a program"},
     {"ingot show model.ts.pt", "the sources in a TorchScript archive"},
     {"ingot show model.pt2 --plan --size batch=8", "kernels, chains and memory for this size"},
     {"ingot show model.pt2 --graph --grep 'conv|linear'", "nodes by pattern"},
@@ -184,7 +201,7 @@ const cli_command cli_show = {
     .details =
         "Prints the program of a file, in the forms of PyTorch's fx or by module; for a "
         "TorchScript\n"
-        "archive, its sources.",
+        "archive, its sources; for an ONNX model, its nodes.",
     .options = options,
     .noptions = sizeof options / sizeof *options,
     .examples = examples,

@@ -74,7 +74,8 @@ typedef struct inferring {
 } inferring;
 
 // The type of a value that the file does not say.
-static void on_value(void *user, const char *name, int elem, int ndim, const int64_t *dims) {
+static void on_type(void *user, const char *name, int elem, int ndim, const int64_t *dims,
+                    const char *const *texts) {
   const inferring *k = user;
   if (ig_map_find(k->types, name)) return;
   ig_str s = ig_str_make(k->v->c->alloc);
@@ -82,7 +83,7 @@ static void on_value(void *user, const char *name, int elem, int ndim, const int
   if (ndim >= 0) ig_str_add(&s, "[");
   for (int d = 0; d < ndim; d++) {
     if (d) ig_str_add(&s, ", ");
-    if (dims[d] < 0) ig_str_add(&s, "?");
+    if (dims[d] < 0) ig_str_add(&s, "%s", texts[d] && texts[d][0] ? texts[d] : "?");
     if (dims[d] >= 0) ig_str_add(&s, "%lld", (long long)dims[d]);
   }
   if (ndim >= 0) ig_str_add(&s, "]");
@@ -90,11 +91,6 @@ static void on_value(void *user, const char *name, int elem, int ndim, const int
   const char *kept = NULL;
   ig_map_value *at = text ? ig_map_keep(k->types, &k->v->arena, name, &kept) : NULL;
   if (at) at->text = text;
-}
-
-static void on_numbers(void *user, const char *name, int elem, int ndim, const int64_t *at,
-                       size_t n) {
-  (void)user, (void)name, (void)elem, (void)ndim, (void)at, (void)n;
 }
 
 // ---- modules
@@ -294,8 +290,8 @@ static bool walk_graph(ig_view *v, const ig_om_graph *g, uint32_t box, const wal
        put_types(v, &types, g->values, g->nvalues) && put_types(v, &types, g->outputs, g->noutputs);
   if (ok && box == 0) {
     inferring to = {v, &types};
-    ok = ig_rd_infer(v->c, ig_model_onnx(v->m), &(ig_rd_infer_sink){on_value, on_numbers, &to}) ==
-         IG_OK;
+    ok = ig_rd_infer(v->c, ig_model_onnx(v->m),
+                     &(ig_rd_infer_sink){.user = &to, .type = on_type}) == IG_OK;
   }
   ok = ok && add_ports(&k);
   for (size_t i = 0; ok && i < g->nnodes; i++) ok = add_node(&k, &g->nodes[i], depth);

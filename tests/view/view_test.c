@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "ingot/onnx.h"
+
 #include "fixture.h"
 
 static char *view_of(const char *file, ig_view_form form, int depth) {
@@ -64,6 +66,11 @@ static ig_status view_all(ig_ctx *ctx, const char *path) {
     char *text = ig_model_view(
         ctx, m, &(ig_view_options){.size = sizeof(ig_view_options), .form = (ig_view_form)form});
     ig_text_free(ctx, text);
+    st = ig_ctx_status(ctx);
+  }
+  const ig_onnx_model *onnx = st == IG_OK ? ig_model_onnx(m) : NULL;
+  if (onnx) {
+    ig_text_free(ctx, ig_onnx_text(ctx, onnx));
     st = ig_ctx_status(ctx);
   }
   ig_model_free(m);
