@@ -70,7 +70,7 @@ static int run(ig_ctx *c, const char *const *files) {
   if (text && !target) {
     code = default_target(files[0], svg ? ".svg" : dot ? ".dot" : ".html", path, sizeof path);
   }
-  if (code == CLI_OK) code = write_text(target ? target : path, text);
+  if (text && code == CLI_OK) code = write_text(target ? target : path, text);
   ig_text_free(c, text);
   ig_model_free(m);
   return code;

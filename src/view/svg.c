@@ -8,8 +8,9 @@
 #include "ingot/text.h"
 #include "view/view.h"
 
-static const double GAP = 36, SPACE = 22, PAD = 14, HEAD = 24, CHAR = 7.25, SMALL = 6.35;
-enum { SWEEPS = 5 };
+enum { GAP = 36, SPACE = 22, PAD = 14, HEAD = 24, SWEEPS = 5 };
+static const double wide_char = 7.25;
+static const double small_char = 6.35;
 
 typedef struct entry {
   uint32_t item;  // IG_VIEW_NONE: a port or point
@@ -72,8 +73,8 @@ static entry item_entry(const drawing *d, uint32_t i) {
   const area *inner = d->areas[i];
   if (inner) return (entry){i, inner->w, inner->height, 0};
   const char *type = type_of(d, it);
-  double w = (double)length_of(ig_view_label(it)) * CHAR + 20;
-  double small = (double)length_of(type) * SMALL + 20;
+  double w = (double)length_of(ig_view_label(it)) * wide_char + 20;
+  double small = (double)length_of(type) * small_char + 20;
   w = w > small ? w : small;
   return (entry){i, w > 56 ? w : 56, type[0] ? 40 : 26, 0};
 }
@@ -250,7 +251,7 @@ static void set_sizes(const drawing *d, uint32_t b, area *r) {
     if (r->at[i].x + r->at[i].w / 2 > hi) hi = r->at[i].x + r->at[i].w / 2;
   }
   if (lo > hi) lo = hi = 0;
-  double name = (double)length_of(ig_view_label(&d->v->items.at[b])) * CHAR + 30;
+  double name = (double)length_of(ig_view_label(&d->v->items.at[b])) * wide_char + 30;
   r->w = hi - lo + 2 * PAD > name ? hi - lo + 2 * PAD : name;
   for (uint32_t i = 0; i < n; i++) r->at[i].x += (r->w - (hi - lo)) / 2 - lo;
   // Ports lie on the borders: the first row at the top, the last one at the bottom.
