@@ -17,6 +17,7 @@
 #include "ingot/graph.h"
 #include "ingot/hop.h"
 #include "ingot/library.h"
+#include "ingot/layers.h"
 #include "ingot/limits.h"
 #include "ingot/model.h"
 #include "ingot/object.h"

@@ -28,7 +28,7 @@ exit codes: 0 success, 1 numbers or models differ, 2 wrong command line, 3 file 
             4 file cannot be read or written, 5 running failed
 
 $ ingot help info
-usage: ingot info FILE ... [--json] [--all]
+usage: ingot info FILE ... [--json] [--all | --layers [--size NAME=N] [--depth N]]
 
 Kind and versions of a file, inputs and outputs with named sizes and their ranges, weights,
 operators by count, metadata, extra files, and what is unsupported and why.
@@ -36,6 +36,9 @@ operators by count, metadata, extra files, and what is unsupported and why.
 options:
       --json                  JSON output; docs/command.md lists the fields
   -a, --all                   every weight, operator and member of the archive
+  -l, --layers                instead: parameters, FLOPs and memory of results by module
+      --size NAME=N           --layers: for this value of a dynamic size
+      --depth N               --layers: only modules up to this depth
       --max-memory SIZE       limit on memory in use: bytes, or 512M, 4G (default: the
                               machine's memory)
       --max-time SECONDS      limit on run time (default: none)
@@ -48,6 +51,8 @@ examples:
       inputs, outputs, sizes, weights, operators, what is unsupported
   ingot info model.pt2 --json | jq '.inputs[].name'
       the names of the inputs
+  ingot info model.pt2 --layers --depth 2 --size batch=8
+      what the modules cost
   curl -s URL | ingot info -
       a file from elsewhere; nothing in it is executed
 
