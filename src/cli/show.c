@@ -46,18 +46,23 @@ static size_t put_lines(char *text, const regex_t *re) {
     } else if (!put_match(re, line)) {
       found--;
     }
+    if (end) *end = '\n';
     line = end ? end + 1 : NULL;
   }
   return found;
 }
 
-// The text begins and ends as PyTorch's does, with blank lines.
-static char *trim(char *text) {
+// The text begins and ends as PyTorch's does, with blank lines, which are not printed. It is the
+// same afterwards: who frees it needs its length.
+static size_t put_text(char *text, const regex_t *re) {
   text += strspn(text, "\n");
   size_t n = strlen(text);
   while (n && strchr(" \n", text[n - 1])) n--;
+  char last = text[n];
   text[n] = 0;
-  return text;
+  size_t found = put_lines(text, re);
+  text[n] = last;
+  return found;
 }
 
 static int finish_show(const ig_model *m, size_t found, const regex_t *re) {
@@ -71,7 +76,7 @@ static int show(ig_ctx *c, const ig_model *m, const regex_t *re) {
                : o.graph ? ig_program_text(c, p)
                          : ig_program_code(c, p);
   if (!text) return o.tree ? cli_no_memory() : cli_fail(c, ig_model_name(m), CLI_FAILED);
-  size_t found = put_lines(trim(text), re);
+  size_t found = put_text(text, re);
   if (o.tree) {
     cli_tree_free(text);
   } else {
@@ -99,7 +104,7 @@ static int show_sources(ig_ctx *c, const ig_model *m, const regex_t *re) {
     memcpy(text, data, size);
     text[size] = 0;
     if (!re) cli_put(stdout, CLI_DIM, "# %s\n", members[i]->name);
-    found += put_lines(trim(text), re);
+    found += put_text(text, re);
     free(text);
   }
   return finish_show(m, found, re);
@@ -113,7 +118,7 @@ static int show_graphs(ig_ctx *c, const ig_model *m, const regex_t *re) {
   if (ig_ts_open(c, ig_model_name(m), &limits, &ts) == IG_OK) text = ig_ts_graphs(c, ts, false);
   ig_ts_free(ts);
   if (!text) return cli_fail(c, ig_model_name(m), CLI_REFUSED);
-  size_t found = put_lines(trim(text), re);
+  size_t found = put_text(text, re);
   ig_text_free(c, text);
   return finish_show(m, found, re);
 }
@@ -122,7 +127,7 @@ static int show_graphs(ig_ctx *c, const ig_model *m, const regex_t *re) {
 static int show_onnx(ig_ctx *c, const ig_model *m, const regex_t *re) {
   char *text = ig_onnx_text(c, ig_model_onnx(m));
   if (!text) return cli_fail(c, ig_model_name(m), CLI_FAILED);
-  size_t found = put_lines(trim(text), re);
+  size_t found = put_text(text, re);
   ig_text_free(c, text);
   return finish_show(m, found, re);
 }
@@ -135,7 +140,7 @@ static int show_plan(ig_ctx *c, ig_model *m, const regex_t *re) {
   int code = cli_feed_session(c, m, s, &o.feed);
   char *text = code == CLI_OK ? ig_session_plan_text(s) : NULL;
   if (code == CLI_OK && !text) code = cli_fail(c, ig_model_name(m), CLI_FAILED);
-  if (text) code = finish_show(m, put_lines(trim(text), re), re);
+  if (text) code = finish_show(m, put_text(text, re), re);
   ig_text_free(c, text);
   ig_session_free(s);
   return code;
