@@ -65,21 +65,11 @@ static const ig_onnx_lowering *find_lowering(const ig_op *op) {
   return NULL;
 }
 
-// Rewrites rely on what the operator's own rule checks: dims, sizes, dtypes.
-static bool is_valid_call(ig_ctx *c, const ig_op *op, const ig_value *args) {
-  ig_value outs[IG_MAX_RETURNS];
-  for (size_t i = 0; i < IG_MAX_RETURNS; i++) outs[i] = ig_none();
-  ig_scope s = ig_scope_open(c);
-  ig_infer(c, op, args, outs);
-  ig_scope_close(c, s);
-  return c->status == IG_OK;
-}
-
 static bool replace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs, void *user) {
   const ig_onnx *x = user;
   const ig_onnx_lowering *l = find_lowering(op);
   bool complex_rule = ig_onnx_has_complex_rule(op, args);
-  if ((l || complex_rule) && !is_valid_call(c, op, args)) return false;
+  if ((l || complex_rule) && !ig_check_call(c, op, args)) return false;
   if (complex_rule && ig_onnx_lower_complex(c, op, args, outs)) return true;
   if (l && c->status == IG_OK && l->fn(c, x->opset, args, outs)) return true;
   // Any decomposition is better than none.

@@ -479,6 +479,15 @@ void ig_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) 
   ig_mode_pop(c, &mode);
 }
 
+bool ig_check_call(ig_ctx *c, const ig_op *op, const ig_value *args) {
+  ig_value outs[IG_MAX_RETURNS];
+  for (size_t i = 0; i < IG_MAX_RETURNS; i++) outs[i] = ig_none();
+  ig_scope s = ig_scope_open(c);
+  ig_infer(c, op, args, outs);
+  ig_scope_close(c, s);
+  return c->status == IG_OK;
+}
+
 // The alias that nodes have from now on; NULL after an error.
 static ig_tensor *keep_recorded(ig_ctx *c, ig_tensor *self) {
   // The node may be the only owner: that of a constant, whose fake nobody else has.

@@ -22,6 +22,9 @@ void ig_run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
 
 // Fake results of a call, nothing recorded, no tape.
 void ig_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
+// Does the operator's own rule accept the arguments? False after an error. Whoever rewrites a call
+// asks first: formulas rely on the dims, sizes and dtypes that the rule checks.
+bool ig_check_call(ig_ctx *c, const ig_op *op, const ig_value *args);
 
 // Appends the node for one call whose fake results are outs.
 void ig_record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);

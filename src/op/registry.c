@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "op/call.h"
 #include "op/each.h"
 #include "op/library.h"
 #include "op/op.h"
@@ -271,7 +272,17 @@ size_t ig_op_returns(const ig_op *op) {
   return op->schema.nrets;
 }
 
+// A call of a program that is rewritten has not been checked yet, and the program may come from a
+// file. Composite operators have no rule but their formula; rules that make symbols for sizes in the
+// data would make others than the call has.
+static bool is_rewritable(ig_ctx *c, const ig_op *op, const ig_value *args) {
+  bool checked = !c->mode->capture || c->mode->given || op->composite || !op->def->shape ||
+                 op->def->fake || op->each;
+  return checked || ig_check_call(c, op, args);
+}
+
 void ig_op_decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  if (!is_rewritable(c, op, args)) return;
   if (op->user) {
     (void)ig_library_call(c, op, IG_IMPL_COMPOSITE, args, outs);
   } else if (op->each) {
@@ -284,6 +295,8 @@ void ig_op_decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value 
 }
 
 void ig_op_lower(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  bool own = op->def->lower_outs || op->def->lower;
+  if (own && !is_rewritable(c, op, args)) return;
   if (op->def->lower_outs) {
     op->def->lower_outs(c, args, outs);
   } else if (op->def->lower) {

@@ -71,6 +71,19 @@ static bool check_value(ig_ctx *c, const ig_node *n, const ig_value *v) {
   return false;
 }
 
+// A run has the processor's memory only.
+static bool check_devices(ig_ctx *c, const ig_node *n) {
+  for (size_t i = 0; n->kind == IG_NODE_CALL && i < n->npos + n->nkw; i++) {
+    const ig_value *v = &n->args[i];
+    if (v->kind != IG_KIND_DEVICE) continue;
+    if (v->device.type == IG_DEVICE_CPU || v->device.type == IG_DEVICE_META) continue;
+    ig_device_refuse(c, v->device);
+    ig_note(c, "in %s (%s)", n->name, n->target ? n->target : "a value");
+    return false;
+  }
+  return true;
+}
+
 static void call_nodes(ig_ctx *c, const ig_graph *g) {
   size_t n = ig_graph_input_count(g);
   size_t k = 0;
@@ -82,7 +95,7 @@ static void call_nodes(ig_ctx *c, const ig_graph *g) {
   }
   if (ig_interpret(c, g, inputs, outs) != IG_OK) return;
   for (const ig_node *p = c->mode->capture->first; p; p = p->next) {
-    if (!check_value(c, p, &p->val)) return;
+    if (!check_devices(c, p) || !check_value(c, p, &p->val)) return;
   }
 }
 

@@ -160,6 +160,7 @@ static void run_captured(fuzz_program *p, const ig_program *ep, closeness how, c
     if (!excused && how == VALUES)
       fuzz_finding("the %s program refuses what ran: %s", form, ig_ctx_error(p->c));
     ig_ctx_clear(p->c);
+    fuzz_run_planned(p->c, ep, inputs, ninputs, false);
     return;
   }
   for (size_t i = 0; i < p->noutputs && p->comparable; i++) {

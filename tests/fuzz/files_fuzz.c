@@ -39,7 +39,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   unsigned how = draw_byte(&d);
   bool script = (how & 0xE0) == 0x20;
   bool traced = (how & 0xE0) == 0x40 || (how & 0xE0) == 0x60;
-  if (!script) fuzz_program_make(c, (draw){data, half}, 1 + how % 4, false, &p);
+  bool inferred = (how & 0xE0) == 0x80;
+  if (inferred) {
+    fuzz_program_infer(c, (draw){data, half}, 1 + how % 4, &p);
+  } else if (!script) {
+    fuzz_program_make(c, (draw){data, half}, 1 + how % 4, false, &p);
+  }
   if (script || (traced && p.nsteps)) mutate_and_use_archive(c, &d, &p, traced);
   ig_program *ep = !script && !traced && p.nsteps ? fuzz_program_export(&p, how & 16, false) : NULL;
   ig_program *functional = NULL;

@@ -173,7 +173,10 @@ bool fuzz_program_call(program *p, const fuzz_call *call, ig_value *outs) {
   for (size_t i = 0; i < op->schema.nargs; i++) {
     if (!meet(p, &call->args[i])) return false;
   }
+  ig_mode_scope mode =
+      ig_mode_push(p->c, &(ig_mode_change){p->inferred ? IG_MODE_FAKE : 0, {.fake = true}});
   invoke(p->c, call, outs);
+  ig_mode_pop(p->c, &mode);
   if (ig_ctx_status(p->c) != IG_OK) {
     fuzz_show("  %s\n", ig_ctx_error(p->c));
     if (writes(call)) p->torn = true;
@@ -284,13 +287,13 @@ void fuzz_program_begin(ig_ctx *c, draw d, bool grads, fuzz_program *p) {
   p->c = c;
   p->d = d;
   p->grads = grads;
+  p->inferred = false;
   p->pool.n = p->nsteps = p->ninputs = p->noutputs = 0;
   p->comparable = true;
   p->torn = p->wrote = p->unconverted = p->quantized = p->fixed = false;
 }
 
-void fuzz_program_make(ig_ctx *c, draw d, size_t calls, bool grads, fuzz_program *p) {
-  fuzz_program_begin(c, d, grads, p);
+static void make(ig_ctx *c, size_t calls, fuzz_program *p) {
   do {
     add_step(p);
     ig_ctx_clear(c);
@@ -305,6 +308,18 @@ void fuzz_program_make(ig_ctx *c, draw d, size_t calls, bool grads, fuzz_program
       if (p->pool.at[at].kind == IG_KIND_TENSOR) p->outputs[p->noutputs++] = at;
     }
   }
+}
+
+void fuzz_program_make(ig_ctx *c, draw d, size_t calls, bool grads, fuzz_program *p) {
+  fuzz_program_begin(c, d, grads, p);
+  make(c, calls, p);
+}
+
+void fuzz_program_infer(ig_ctx *c, draw d, size_t calls, fuzz_program *p) {
+  fuzz_program_begin(c, d, false, p);
+  p->inferred = true;
+  make(c, calls, p);
+  p->comparable = false;
 }
 
 static void trace(ig_ctx *c, ig_tensor *const *inputs, ig_tensor **outputs, void *user) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs made from bytes: a sequence of calls that ran eagerly, each of which may use the results
-// of earlier ones, and the same calls repeated on other tensors.
+// Programs made from bytes: a sequence of calls that ran eagerly, or that only the rules for shapes
+// have accepted, each of which may use the results of earlier ones, and the same calls repeated on
+// other tensors.
 #ifndef TESTS_FUZZ_PROGRAM_H_
 #define TESTS_FUZZ_PROGRAM_H_
 
@@ -18,7 +19,8 @@ typedef struct fuzz_step {
 typedef struct fuzz_program {
   ig_ctx *c;
   draw d;
-  bool grads;  // inputs require gradients
+  bool grads;     // inputs require gradients
+  bool inferred;  // calls are not run: kernels meet what the rules for shapes let through
   fuzz_pool pool;
   fuzz_step steps[FUZZ_CALLS];
   size_t nsteps;
@@ -38,6 +40,9 @@ typedef struct fuzz_program {
 // Makes calls while there are bytes, at most `calls`, and runs them. The innermost scope owns the
 // tensors.
 void fuzz_program_make(ig_ctx *c, draw d, size_t calls, bool grads, fuzz_program *p);
+
+// The same without running them: results are fake.
+void fuzz_program_infer(ig_ctx *c, draw d, size_t calls, fuzz_program *p);
 
 // An empty program.
 void fuzz_program_begin(ig_ctx *c, draw d, bool grads, fuzz_program *p);

@@ -133,6 +133,7 @@ CASES = {
     "groups that do not divide": (f_conv, setting("conv1d", "groups", as_int=7)),
     "a pool without a window": (f_pool, setting("max_pool1d", "kernel_size", as_ints=[0])),
     "a negative size": (f_full, setting("full", "size", as_ints=[-2, 3])),
+    "a device that is not there": (f_full, setting("full", "device", as_device={"type": "cuda", "index": 0})),
     "more than there are": (f_topk, setting("topk", "k", as_int=100)),
     "negative repeats": (f_repeat, setting("repeat", "repeats", as_ints=[-1, 2])),
     "repeats beyond memory": (f_repeat, setting("repeat", "repeats", as_ints=[1 << 40, 1 << 40])),

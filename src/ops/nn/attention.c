@@ -295,7 +295,6 @@ static void backward_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
 }
 
 static void backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  (void)op;
   ig_scope scope = ig_scope_open(c);
   const ig_tensor *t[5];
   for (int i = 0; i < 5; i++) t[i] = rows_of(c, args[i].tensor);
@@ -309,9 +308,16 @@ static void backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig
     bool ok = set_mask(c, ig_value_tensor(&args[8]), work, &s);
     const ig_tensor *sums = args[5].tensor;
     size_t count = (size_t)ig_tensor_numel(sums);
+    int64_t rows =
+        ig_tensor_size(q, 0).value * ig_tensor_size(q, 1).value * ig_tensor_size(q, 2).value;
+    // The rule for shapes lets any logsumexp without data pass, and a plan checks no shape again.
+    if ((int64_t)count != rows) {
+      (void)refuse_operand(c, "the gradient, the output and logsumexp must fit the query",
+                           op->schema.args[5].name);
+    }
     void *lse = ig_scope_array(c, count, ig_dtype_size(work));
     if (lse) ig_tensor_read(sums, work, lse);
-    ok = ok && lse;
+    ok = ok && lse && c->status == IG_OK;
     bool empty = count == 0 || ig_tensor_numel(t[2]) == 0;
     ig_value zero = ig_of_i64(0);
     for (int i = 0; i < 3 && ok && empty; i++) ig_tensor_fill(outs[i].tensor, &zero);
