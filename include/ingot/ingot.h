@@ -16,6 +16,7 @@
 #include "ingot/grad.h"
 #include "ingot/graph.h"
 #include "ingot/hop.h"
+#include "ingot/layers.h"
 #include "ingot/library.h"
 #include "ingot/limits.h"
 #include "ingot/model.h"
@@ -33,5 +34,6 @@
 #include "ingot/texts.h"
 #include "ingot/threads.h"
 #include "ingot/version.h"
+#include "ingot/view.h"
 
 #endif

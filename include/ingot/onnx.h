@@ -47,6 +47,10 @@ IG_API IG_MUST_USE ig_status ig_onnx_convert(ig_ctx *c, const ig_onnx_model *m, 
 IG_API IG_MUST_USE ig_status ig_program_convert_onnx(ig_ctx *c, const ig_program *p,
                                                      const ig_onnx_options *options,
                                                      const char *path, struct ig_sink *sink);
+// A listing: one line per node with its attributes, operands, results and their types, inferred
+// where the file does not say them; bodies and functions too. Free it with ig_text_free. NULL after
+// an error.
+IG_API char *ig_onnx_text(ig_ctx *c, const ig_onnx_model *m);
 IG_API ig_onnx_model *ig_onnx_retain(ig_onnx_model *m);
 IG_API void ig_onnx_free(ig_onnx_model *m);  // Drops one reference. NULL is allowed.
 

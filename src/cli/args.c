@@ -23,7 +23,11 @@ static const cli_option common[] = {
 };
 enum { NCOMMON = sizeof common / sizeof *common };
 
-static const cli_option *option_at(const cli_command *command, size_t i) {
+size_t cli_option_count(const cli_command *command) {
+  return command->noptions + NCOMMON;
+}
+
+const cli_option *cli_option_at(const cli_command *command, size_t i) {
   return i < command->noptions ? &command->options[i] : &common[i - command->noptions];
 }
 
@@ -52,7 +56,7 @@ void cli_help(const cli_command *command) {
   (void)fputs("\n\n", stdout);
   cli_put(stdout, CLI_BOLD, "options:");
   (void)putchar('\n');
-  for (size_t i = 0; i < command->noptions + NCOMMON; i++) help_option(option_at(command, i));
+  for (size_t i = 0; i < command->noptions + NCOMMON; i++) help_option(cli_option_at(command, i));
   (void)putchar('\n');
   cli_put(stdout, CLI_BOLD, "examples:");
   (void)putchar('\n');
@@ -113,7 +117,7 @@ static int unknown_option(const cli_command *command, const char *word) {
   char name[64];
   (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
   for (size_t i = 0; i < command->noptions + NCOMMON && n < 64; i++) {
-    names[n++] = option_at(command, i)->name;
+    names[n++] = cli_option_at(command, i)->name;
   }
   const char *near = cli_nearest(name, names, n);
   if (near) return cli_usage(command, "unknown option '%s'; did you mean %s?", name, near);
@@ -159,7 +163,7 @@ static const cli_option *find_option(const cli_command *command, const char *wor
   size_t n = strcspn(word, "=");
   *value = NULL;
   for (size_t i = 0; i < command->noptions + NCOMMON; i++) {
-    const cli_option *o = option_at(command, i);
+    const cli_option *o = cli_option_at(command, i);
     if (o->brief && strcmp(word, o->brief) == 0) return o;
     if (strlen(o->name) != n || strncmp(o->name, word, n) != 0) continue;
     if (word[n]) *value = word + n + 1;

@@ -76,13 +76,19 @@ extern const cli_command cli_diff;
 extern const cli_command cli_verify;
 extern const cli_command cli_shapes;
 extern const cli_command cli_stats;
+extern const cli_command cli_view;
 extern const cli_command cli_bench;
 extern const cli_command cli_explain;
+extern const cli_command cli_completion;
+const cli_command *const *cli_commands(size_t *n);  // all, in the order of the help (main.c)
 
 // Options and files of a command line: files has room for argc and gets a NULL behind the last one.
 // CLI_OK, or CLI_USAGE after saying what is wrong; negative: help was asked for and printed.
 int cli_parse(const cli_command *command, int argc, char **argv, const char **files);
 void cli_help(const cli_command *command);
+// Its options, those that all commands have included.
+size_t cli_option_count(const cli_command *command);
+const cli_option *cli_option_at(const cli_command *command, size_t i);
 void cli_limit(ig_ctx *c);  // set by --max-memory, --max-time, --max-work
 // The most similar of the words; NULL: none is similar.
 const char *cli_nearest(const char *word, const char *const *words, size_t n);

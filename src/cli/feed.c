@@ -293,9 +293,8 @@ static bool is_size(const ig_model *m, const char *name) {
   return false;
 }
 
-// The sizes of --size, names into `names`.
-static int read_sizes(const ig_model *m, const cli_texts *words, ig_dim_value *out,
-                      char (*names)[128]) {
+int cli_read_sizes(const ig_model *m, const cli_texts *words, ig_dim_value *out,
+                   char (*names)[128]) {
   for (size_t i = 0; i < words->n; i++) {
     const char *equals = strrchr(words->at[i], '=');
     char *end = NULL;
@@ -320,7 +319,7 @@ static int feed_random(ig_ctx *c, const ig_model *m, ig_session *s, const cli_fe
   const ig_model_port *const *ports = NULL;
   size_t n = ig_model_inputs(m, &ports);
   uint64_t state = (uint64_t)f->seed;
-  int code = read_sizes(m, &f->sizes, dims, names);
+  int code = cli_read_sizes(m, &f->sizes, dims, names);
   for (size_t i = 0; i < n && code == CLI_OK; i++) {
     int64_t sizes[IG_MAX_DIM + 1];
     if (ports[i]->kind != IG_KIND_TENSOR || given[i]) continue;

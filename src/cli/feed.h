@@ -53,6 +53,9 @@ ig_tensor *cli_dense(ig_ctx *c, ig_tensor *t);  // row-major
 // "arg0", "out3", "mut_buf.x": a name of files that hold inputs and results together.
 bool cli_is_golden_name(const char *name);
 // The name of an output in files: its name, mut_buf.NAME, mut_argN; into text, returns text.
+// The sizes of --size, one of `out` per word, names into `names`. CLI_OK, or an exit code.
+int cli_read_sizes(const ig_model *m, const cli_texts *words, ig_dim_value *out,
+                   char (*names)[128]);
 const char *cli_output_name(const ig_model *m, size_t i, char *text, size_t cap);
 
 // ---- results (compare.c)

@@ -3,10 +3,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/layers.h"
 
 static bool as_json;
 static bool all;
+static bool layers;
+static cli_texts given_sizes;
+static long depth;
 enum { SHOWN = 12 };  // weights, operators and members listed without --all
 
 // ---- text
@@ -389,29 +392,40 @@ static void print_json(const ig_model *m) {
 
 static int run(ig_ctx *c, const char *const *files) {
   ig_model *m = NULL;
-  int code = cli_open(c, files[0], CLI_INSPECT, &m);
+  if ((given_sizes.n || depth) && !layers) {
+    return cli_usage(&cli_info, "--size and --depth belong to --layers");
+  }
+  int code = cli_open(c, files[0], layers ? CLI_INSPECT | CLI_PROGRAM : CLI_INSPECT, &m);
   if (code != CLI_OK) return code;
-  if (as_json) {
+  if (layers) {
+    code = cli_show_layers(c, m, &given_sizes, depth, as_json);
+  } else if (as_json) {
     print_json(m);
   } else {
     print_text(m);
   }
   ig_model_free(m);
-  return CLI_OK;
+  return code;
 }
 
 static const cli_option options[] = {
     {"--json", NULL, NULL, CLI_SWITCH, &as_json, "JSON output; docs/command.md lists the fields"},
     {"--all", "-a", NULL, CLI_SWITCH, &all, "every weight, operator and member of the archive"},
+    {"--layers", "-l", NULL, CLI_SWITCH, &layers,
+     "instead: parameters, FLOPs and memory of results by module"},
+    {"--size", NULL, "NAME=N", CLI_TEXTS, &given_sizes,
+     "--layers: for this value of a dynamic size"},
+    {"--depth", NULL, "N", CLI_INT, &depth, "--layers: only modules up to this depth"},
 };
 static const cli_example examples[] = {
     {"ingot info model.pt2", "inputs, outputs, sizes, weights, operators, what is unsupported"},
     {"ingot info model.pt2 --json | jq '.inputs[].name'", "the names of the inputs"},
+    {"ingot info model.pt2 --layers --depth 2 --size batch=8", "what the modules cost"},
     {"curl -s URL | ingot info -", "a file from elsewhere; nothing in it is executed"},
 };
 const cli_command cli_info = {
     .name = "info",
-    .arguments = "FILE ... [--json] [--all]",
+    .arguments = "FILE ... [--json] [--all | --layers [--size NAME=N] [--depth N]]",
     .summary = "describe a file: inputs, outputs, weights, operators, what is unsupported",
     .details =
         "Kind and versions of a file, inputs and outputs with named sizes and their ranges, "

@@ -9,10 +9,15 @@
 #include "cli/cli.h"
 #include "ingot/version.h"
 
-static const cli_command *const commands[] = {&cli_info,    &cli_show,  &cli_run,    &cli_convert,
-                                              &cli_compile, &cli_diff,  &cli_verify, &cli_shapes,
-                                              &cli_stats,   &cli_bench, &cli_explain};
+static const cli_command *const commands[] = {
+    &cli_info,   &cli_show,  &cli_run,  &cli_convert, &cli_compile, &cli_diff,      &cli_verify,
+    &cli_shapes, &cli_stats, &cli_view, &cli_bench,   &cli_explain, &cli_completion};
 enum { NCOMMANDS = sizeof commands / sizeof *commands };
+
+const cli_command *const *cli_commands(size_t *n) {
+  *n = NCOMMANDS;
+  return commands;
+}
 
 static void help(FILE *to) {
   cli_put(to, CLI_BOLD, "ingot");
@@ -24,7 +29,7 @@ static void help(FILE *to) {
   (void)fputc('\n', to);
   for (size_t i = 0; i < NCOMMANDS; i++) {
     (void)fputs("  ", to);
-    cli_put(to, CLI_CYAN, "%-8s", commands[i]->name);
+    cli_put(to, CLI_CYAN, "%-10s", commands[i]->name);
     cli_put(to, CLI_PLAIN, " %s\n", commands[i]->summary);
   }
   cli_put(

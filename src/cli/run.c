@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "cli/feed.h"
+#include "cli/nan.h"
 #include "ingot/threads.h"
 
 enum { SHOWN = 6 };  // elements printed of a result
@@ -18,6 +19,7 @@ static struct {
   ig_tolerance tolerance;
   long threads;
   bool json;
+  bool nan;
 } o = {.tolerance = {-1, -1}};
 
 // ---- intermediate values
@@ -29,6 +31,7 @@ typedef struct watcher {
   char path[1024];
   uint64_t n;
   int code;
+  cli_nan *nan;  // NULL: not asked for
 } watcher;
 
 static void dump_tensor(watcher *w, const char *name, const char *target, ig_tensor *t) {
@@ -70,6 +73,7 @@ static void watch(void *user, const char *name, const char *target, const ig_val
   cli_step(w->n);
   bool item = strcmp(target, "_operator.getitem") == 0;  // its list has already been written
   if (w->index && w->code == CLI_OK && !item) dump_value(w, name, target, value);
+  if (w->nan) cli_nan_watch(w->nan, name, target, value);
 }
 
 static int open_dump(watcher *w) {
@@ -86,8 +90,8 @@ static int open_dump(watcher *w) {
   return CLI_OK;
 }
 
-static int execute(ig_ctx *c, const ig_model *m, ig_session *s) {
-  watcher w = {.c = c};
+static int execute(ig_ctx *c, const ig_model *m, ig_session *s, cli_nan *nan) {
+  watcher w = {.c = c, .nan = nan};
   ig_program *p = ig_model_runnable(m);
   if (o.dump) {
     int code = open_dump(&w);
@@ -285,7 +289,7 @@ static int check_results(ig_ctx *c, const ig_model *m, const ig_session *s) {
   return code;
 }
 
-static int finish(ig_ctx *c, const ig_model *m, const ig_session *s) {
+static int finish(ig_ctx *c, const ig_model *m, const ig_session *s, const cli_nan *nan) {
   bool to_stdout = o.output && strcmp(o.output, "-") == 0;
   int code = o.output ? save_results(c, m, s) : CLI_OK;
   if (code != CLI_OK || to_stdout) return code;
@@ -296,6 +300,10 @@ static int finish(ig_ctx *c, const ig_model *m, const ig_session *s) {
   }
   if (!o.check || o.json) show_results(m, s);
   if (o.check) code = check_results(c, m, s);
+  if (nan) {
+    int found = cli_nan_report(nan, o.json);
+    code = found > code ? found : code;
+  }
   if (o.json) {
     cli_json_close('}');
     cli_json_end();
@@ -306,13 +314,16 @@ static int finish(ig_ctx *c, const ig_model *m, const ig_session *s) {
 static int run(ig_ctx *c, const char *const *files) {
   ig_model *m = NULL;
   ig_session *s = NULL;
+  cli_nan *nan = NULL;
   if (o.threads) ig_threads_set((int)o.threads);
-  int code = cli_open(c, files[0], o.dump ? CLI_PROGRAM : 0, &m);
+  int code = cli_open(c, files[0], o.dump || o.nan ? CLI_PROGRAM : 0, &m);
   if (code != CLI_OK) return code;
   if (ig_session_create(c, m, &s) != IG_OK) code = cli_fail(c, ig_model_name(m), CLI_REFUSED);
   if (code == CLI_OK) code = cli_feed_session(c, m, s, &o.feed);
-  if (code == CLI_OK) code = execute(c, m, s);
-  if (code == CLI_OK) code = finish(c, m, s);
+  if (code == CLI_OK && o.nan && !(nan = cli_nan_begin(c, m, s))) code = cli_no_memory();
+  if (code == CLI_OK) code = execute(c, m, s, nan);
+  if (code == CLI_OK) code = finish(c, m, s, nan);
+  cli_nan_free(nan);
   ig_session_free(s);
   ig_model_free(m);
   return code;
@@ -330,6 +341,8 @@ static const cli_option options[] = {
      "absolute tolerance (default by dtype: float32 1e-5)"},
     {"--dump-all", NULL, "DIR", CLI_TEXT, &o.dump,
      "write every intermediate value as .npy, listed in DIR/index.tsv"},
+    {"--debug-nan", NULL, NULL, CLI_SWITCH, &o.nan,
+     "find the first NaN, and the first infinity that comes from\nfinite numbers; exit code 1"},
     {"--threads", "-t", "N", CLI_INT, &o.threads, "threads to use (default: all processors)"},
     {"--json", NULL, NULL, CLI_SWITCH, &o.json, "JSON output; docs/command.md lists the fields"},
 };
@@ -339,6 +352,7 @@ static const cli_example examples[] = {
     {"ingot run m.pt2 --inputs m.io.npz --check m.io.npz",
      "one file with arg0.. and out0.., mut_arg0.., mut_buf.NAME"},
     {"ingot run m.pt2 --random --dump-all values", "every intermediate value"},
+    {"ingot run m.pt2 --inputs x.npz --debug-nan", "where numbers stop being finite"},
 };
 const cli_command cli_run = {
     .name = "run",

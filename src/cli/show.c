@@ -6,6 +6,7 @@
 
 #include "cli/feed.h"
 #include "cli/tree.h"
+#include "ingot/onnx.h"
 #include "ingot/script.h"
 
 static struct {
@@ -14,6 +15,7 @@ static struct {
   bool flat;
   bool code;
   bool plan;
+  bool aten;
   cli_feed feed;
   const char *grep;
 } o;
@@ -44,18 +46,23 @@ static size_t put_lines(char *text, const regex_t *re) {
     } else if (!put_match(re, line)) {
       found--;
     }
+    if (end) *end = '\n';
     line = end ? end + 1 : NULL;
   }
   return found;
 }
 
-// The text begins and ends as PyTorch's does, with blank lines.
-static char *trim(char *text) {
+// The text begins and ends as PyTorch's does, with blank lines, which are not printed. It is the
+// same afterwards: who frees it needs its length.
+static size_t put_text(char *text, const regex_t *re) {
   text += strspn(text, "\n");
   size_t n = strlen(text);
   while (n && strchr(" \n", text[n - 1])) n--;
+  char last = text[n];
   text[n] = 0;
-  return text;
+  size_t found = put_lines(text, re);
+  text[n] = last;
+  return found;
 }
 
 static int finish_show(const ig_model *m, size_t found, const regex_t *re) {
@@ -69,7 +76,7 @@ static int show(ig_ctx *c, const ig_model *m, const regex_t *re) {
                : o.graph ? ig_program_text(c, p)
                          : ig_program_code(c, p);
   if (!text) return o.tree ? cli_no_memory() : cli_fail(c, ig_model_name(m), CLI_FAILED);
-  size_t found = put_lines(trim(text), re);
+  size_t found = put_text(text, re);
   if (o.tree) {
     cli_tree_free(text);
   } else {
@@ -97,7 +104,7 @@ static int show_sources(ig_ctx *c, const ig_model *m, const regex_t *re) {
     memcpy(text, data, size);
     text[size] = 0;
     if (!re) cli_put(stdout, CLI_DIM, "# %s\n", members[i]->name);
-    found += put_lines(trim(text), re);
+    found += put_text(text, re);
     free(text);
   }
   return finish_show(m, found, re);
@@ -111,7 +118,16 @@ static int show_graphs(ig_ctx *c, const ig_model *m, const regex_t *re) {
   if (ig_ts_open(c, ig_model_name(m), &limits, &ts) == IG_OK) text = ig_ts_graphs(c, ts, false);
   ig_ts_free(ts);
   if (!text) return cli_fail(c, ig_model_name(m), CLI_REFUSED);
-  size_t found = put_lines(trim(text), re);
+  size_t found = put_text(text, re);
+  ig_text_free(c, text);
+  return finish_show(m, found, re);
+}
+
+// An ONNX model as it is in the file.
+static int show_onnx(ig_ctx *c, const ig_model *m, const regex_t *re) {
+  char *text = ig_onnx_text(c, ig_model_onnx(m));
+  if (!text) return cli_fail(c, ig_model_name(m), CLI_FAILED);
+  size_t found = put_text(text, re);
   ig_text_free(c, text);
   return finish_show(m, found, re);
 }
@@ -124,7 +140,7 @@ static int show_plan(ig_ctx *c, ig_model *m, const regex_t *re) {
   int code = cli_feed_session(c, m, s, &o.feed);
   char *text = code == CLI_OK ? ig_session_plan_text(s) : NULL;
   if (code == CLI_OK && !text) code = cli_fail(c, ig_model_name(m), CLI_FAILED);
-  if (text) code = finish_show(m, put_lines(trim(text), re), re);
+  if (text) code = finish_show(m, put_text(text, re), re);
   ig_text_free(c, text);
   ig_session_free(s);
   return code;
@@ -142,15 +158,17 @@ static int run(ig_ctx *c, const char *const *files) {
     (void)regerror(bad, &re, why, sizeof why);
     return cli_usage(&cli_show, "--grep: '%s': %s", o.grep, why);
   }
-  int code = cli_open(c, files[0], CLI_PROGRAM, &m);
+  bool as_program = o.aten || o.graph || o.tree || o.code || o.plan;
+  int code = cli_open(c, files[0], as_program ? CLI_PROGRAM : 0, &m);
   const regex_t *pattern = o.grep ? &re : NULL;
   if (code == CLI_OK) {
     bool script = ig_model_get_kind(m) == IG_MODEL_TORCHSCRIPT && !o.tree;
-    code = o.plan                ? show_plan(c, m, pattern)
-           : ig_model_program(m) ? show(c, m, pattern)
-           : script && !o.graph  ? show_sources(c, m, pattern)
-           : script              ? show_graphs(c, m, pattern)
-                                 : cli_no_program(m);
+    code = o.plan                            ? show_plan(c, m, pattern)
+           : !as_program && ig_model_onnx(m) ? show_onnx(c, m, pattern)
+           : ig_model_program(m)             ? show(c, m, pattern)
+           : script && !o.graph              ? show_sources(c, m, pattern)
+           : script                          ? show_graphs(c, m, pattern)
+                                             : cli_no_program(m);
   }
   if (o.grep) regfree(&re);
   ig_model_free(m);
@@ -158,7 +176,10 @@ static int run(ig_ctx *c, const char *const *files) {
 }
 
 static const cli_option options[] = {
-    {"--code", NULL, NULL, CLI_SWITCH, &o.code, "as code, one call per line (default)"},
+    {"--code", NULL, NULL, CLI_SWITCH, &o.code,
+     "as code, one call per line (default, except for ONNX)"},
+    {"--aten", NULL, NULL, CLI_SWITCH, &o.aten,
+     "an ONNX model as the program that it is converted to, not as\nits own nodes"},
     {"--graph", "-g", NULL, CLI_SWITCH, &o.graph, "one line per node, with users and arguments"},
     {"--tree", "-t", NULL, CLI_SWITCH, &o.tree,
      "by module: classes, parameters, operators; identical layers\nare shown once"},
@@ -173,6 +194,7 @@ static const cli_option options[] = {
 static const cli_example examples[] = {
     {"ingot show model.pt2", "the program as code, as PyTorch prints it"},
     {"ingot show model.pt2 --tree", "the modules it came from"},
+    {"ingot show model.onnx", "the nodes of an ONNX model; --aten: as a program"},
     {"ingot show model.ts.pt", "the sources in a TorchScript archive"},
     {"ingot show model.pt2 --plan --size batch=8", "kernels, chains and memory for this size"},
     {"ingot show model.pt2 --graph --grep 'conv|linear'", "nodes by pattern"},
@@ -184,7 +206,7 @@ const cli_command cli_show = {
     .details =
         "Prints the program of a file, in the forms of PyTorch's fx or by module; for a "
         "TorchScript\n"
-        "archive, its sources.",
+        "archive, its sources; for an ONNX model, its nodes.",
     .options = options,
     .noptions = sizeof options / sizeof *options,
     .examples = examples,

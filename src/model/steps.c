@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "ir/print.h"
 #include "model/diff.h"
+#include "model/text.h"
 #include "onnx/proto_model.h"
 
 typedef struct walker {
@@ -69,7 +70,7 @@ static const char *call_text(const graph_walk *k, const ig_node *n, const char *
   return ig_diff_take(k->w->d, &s);
 }
 
-static void add_type(ig_str *s, const ig_value *v) {
+void ig_steps_type(ig_str *s, const ig_value *v) {
   if (v->kind == IG_KIND_TENSOR) {
     ig_str_add(s, "%s[", ig_dtype_text(v->tensor->dtype));
     for (int d = 0; d < v->tensor->ndim; d++) {
@@ -80,7 +81,7 @@ static void add_type(ig_str *s, const ig_value *v) {
   } else if (v->kind == IG_KIND_LIST) {
     for (size_t i = 0; i < v->list.n; i++) {
       if (i) ig_str_add(s, ", ");
-      add_type(s, &v->list.at[i]);
+      ig_steps_type(s, &v->list.at[i]);
     }
   } else if (v->kind == IG_KIND_INT) {
     ig_str_int(s, v->i);
@@ -89,7 +90,7 @@ static void add_type(ig_str *s, const ig_value *v) {
 
 static const char *type_text(const walker *w, const ig_value *v) {
   ig_str s = ig_str_make(w->d->c->alloc);
-  add_type(&s, v);
+  ig_steps_type(&s, v);
   return ig_diff_take(w->d, &s);
 }
 
@@ -273,8 +274,7 @@ static void add_item(ig_str *s, const ig_om_attr *a, size_t i) {
   }
 }
 
-static void add_attr(ig_str *s, const ig_om_attr *a) {
-  ig_str_add(s, "%s=", a->name);
+void ig_steps_attr(ig_str *s, const ig_om_attr *a) {
   if (a->ref) {
     ig_str_add(s, "@%s", a->ref);
     return;
@@ -314,7 +314,8 @@ static const char *node_text(const onnx_walk *k, const ig_om_node *n, const char
   bool any = n->ninputs > 0;
   for (const ig_om_attr *a = next_attr(n, NULL); a; a = next_attr(n, a), any = true) {
     if (any) ig_str_add(&s, ", ");
-    add_attr(&s, a);
+    ig_str_add(&s, "%s=", a->name);
+    ig_steps_attr(&s, a);
   }
   ig_str_add(&s, ")");
   return ig_diff_take(k->w->d, &s);

@@ -467,8 +467,9 @@ ig_status ig_rd_infer(ig_ctx *c, const ig_onnx_model *m, const ig_rd_infer_sink 
   inference f = begin(c, m, NULL, &st);
   for (size_t i = 0; st == IG_OK && i < f.values.n; i++) {
     const found *v = f.values.at[i];
-    to->value(to->user, v->name, v->elem, v->ndim, v->dims);
-    if (v->ints) to->numbers(to->user, v->name, v->elem, v->ndim, v->ints, v->nints);
+    if (to->value) to->value(to->user, v->name, v->elem, v->ndim, v->dims);
+    if (to->type) to->type(to->user, v->name, v->elem, v->ndim, v->dims, v->texts);
+    if (v->ints && to->numbers) to->numbers(to->user, v->name, v->elem, v->ndim, v->ints, v->nints);
   }
   end(&f);
   return st == IG_OK ? c->status : st;

@@ -11,6 +11,10 @@ typedef struct ig_rd_infer_sink {
   // And its integers, if they are known.
   void (*numbers)(void *user, const char *name, int elem, int ndim, const int64_t *at, size_t n);
   void *user;
+  // The same as `value`, with the names or expressions of sizes that are no numbers (NULL:
+  // unknown). Callbacks that are NULL are not called.
+  void (*type)(void *user, const char *name, int elem, int ndim, const int64_t *dims,
+               const char *const *texts);
 } ig_rd_infer_sink;
 
 IG_MUST_USE ig_status ig_rd_infer(ig_ctx *c, const ig_onnx_model *m, const ig_rd_infer_sink *to);

@@ -6,6 +6,7 @@
 // class has none.
 #include <string.h>
 
+#include "pt2/modules.h"
 #include "pt2/reader.h"
 
 enum { MAX_PIECES = 16 };  // semicolons supported in one name
@@ -87,13 +88,18 @@ static item next_item(const char *text) {
   return one;
 }
 
-static bool set_level(ig_pt2_reader *r, const item *i, ig_module_level *out) {
+static bool set_level(ig_arena *a, const item *i, ig_module_level *out) {
   size_t path = i->first < i->n ? i->first + 1 : i->n;
   size_t type = i->second < i->n ? i->second + 1 : i->n;
-  out->key = ig_arena_strn(r->source->arena, i->at, i->first);
-  out->path = ig_arena_strn(r->source->arena, i->at + path, i->second - path);
-  out->type = ig_arena_strn(r->source->arena, i->at + type, i->n - type);
+  out->key = ig_arena_strn(a, i->at, i->first);
+  out->path = ig_arena_strn(a, i->at + path, i->second - path);
+  out->type = ig_arena_strn(a, i->at + type, i->n - type);
   return out->key && out->path && out->type;
+}
+
+const char *ig_modules_next(ig_arena *a, const char *text, ig_module_level *out) {
+  item i = next_item(text);
+  return set_level(a, &i, out) ? text + i.n + (text[i.n] == ';') : NULL;
 }
 
 static bool parse(ig_pt2_reader *r, const char *text, ig_pt2_stack *out) {
@@ -103,9 +109,8 @@ static bool parse(ig_pt2_reader *r, const char *text, ig_pt2_stack *out) {
   if (ig_pt2_old_stack(r, text, out)) return true;
   out->n = 0;
   while (*text && r->c->status == IG_OK) {
-    item i = next_item(text);
-    if (!set_level(r, &i, &out->at[out->n++])) (void)ig_pt2_no_memory(r);
-    text += i.n + (text[i.n] == ';');
+    text = ig_modules_next(r->source->arena, text, &out->at[out->n++]);
+    if (!text) return ig_pt2_no_memory(r) == IG_OK;
   }
   return r->c->status == IG_OK;
 }

@@ -8,17 +8,19 @@ ingot 0.1.0: inspects, runs, converts and compares model files
 usage: ingot COMMAND FILE [OPTIONS]
 
 commands:
-  info     describe a file: inputs, outputs, weights, operators, what is unsupported
-  show     print a program: as code, as a graph, as a tree of modules, as a plan
-  run      run a model on arrays; compare the results, dump every value
-  convert  write a file in another format, and check the copy
-  compile  write a model with packed weights, which opens and starts in milliseconds
-  diff     compare two models: structure, weights, and what they compute
-  verify   check a file by every rule of loader and verifier; nothing is executed
-  shapes   list dynamic sizes: symbol, range, relations, source line
-  stats    the numbers in the weights: extremes, histograms, zeros, NaN, repetitions
-  bench    measure: p50, p90, p99, share of each operator, memory
-  explain  the cause of an error by its code, an example, and what to do
+  info       describe a file: inputs, outputs, weights, operators, what is unsupported
+  show       print a program: as code, as a graph, as a tree of modules, as a plan
+  run        run a model on arrays; compare the results, dump every value
+  convert    write a file in another format, and check the copy
+  compile    write a model with packed weights, which opens and starts in milliseconds
+  diff       compare two models: structure, weights, and what they compute
+  verify     check a file by every rule of loader and verifier; nothing is executed
+  shapes     list dynamic sizes: symbol, range, relations, source line
+  stats      the numbers in the weights: extremes, histograms, zeros, NaN, repetitions
+  view       a page to look around in: modules, nodes, shapes, weights; or a drawing
+  bench      measure: p50, p90, p99, share of each operator, memory
+  explain    the cause of an error by its code, an example, and what to do
+  completion a script by which a shell completes commands, options and files
 
 FILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy, ONNX or .ingot file, recognised
 by its content; - is stdin. ingot COMMAND --help has details and examples; man ingot is the
@@ -28,7 +30,7 @@ exit codes: 0 success, 1 numbers or models differ, 2 wrong command line, 3 file 
             4 file cannot be read or written, 5 running failed
 
 $ ingot help info
-usage: ingot info FILE ... [--json] [--all]
+usage: ingot info FILE ... [--json] [--all | --layers [--size NAME=N] [--depth N]]
 
 Kind and versions of a file, inputs and outputs with named sizes and their ranges, weights,
 operators by count, metadata, extra files, and what is unsupported and why.
@@ -36,6 +38,9 @@ operators by count, metadata, extra files, and what is unsupported and why.
 options:
       --json                  JSON output; docs/command.md lists the fields
   -a, --all                   every weight, operator and member of the archive
+  -l, --layers                instead: parameters, FLOPs and memory of results by module
+      --size NAME=N           --layers: for this value of a dynamic size
+      --depth N               --layers: only modules up to this depth
       --max-memory SIZE       limit on memory in use: bytes, or 512M, 4G (default: the
                               machine's memory)
       --max-time SECONDS      limit on run time (default: none)
@@ -48,6 +53,8 @@ examples:
       inputs, outputs, sizes, weights, operators, what is unsupported
   ingot info model.pt2 --json | jq '.inputs[].name'
       the names of the inputs
+  ingot info model.pt2 --layers --depth 2 --size batch=8
+      what the modules cost
   curl -s URL | ingot info -
       a file from elsewhere; nothing in it is executed
 
@@ -64,17 +71,19 @@ $ ingot
 2> usage: ingot COMMAND FILE [OPTIONS]
 2> 
 2> commands:
-2>   info     describe a file: inputs, outputs, weights, operators, what is unsupported
-2>   show     print a program: as code, as a graph, as a tree of modules, as a plan
-2>   run      run a model on arrays; compare the results, dump every value
-2>   convert  write a file in another format, and check the copy
-2>   compile  write a model with packed weights, which opens and starts in milliseconds
-2>   diff     compare two models: structure, weights, and what they compute
-2>   verify   check a file by every rule of loader and verifier; nothing is executed
-2>   shapes   list dynamic sizes: symbol, range, relations, source line
-2>   stats    the numbers in the weights: extremes, histograms, zeros, NaN, repetitions
-2>   bench    measure: p50, p90, p99, share of each operator, memory
-2>   explain  the cause of an error by its code, an example, and what to do
+2>   info       describe a file: inputs, outputs, weights, operators, what is unsupported
+2>   show       print a program: as code, as a graph, as a tree of modules, as a plan
+2>   run        run a model on arrays; compare the results, dump every value
+2>   convert    write a file in another format, and check the copy
+2>   compile    write a model with packed weights, which opens and starts in milliseconds
+2>   diff       compare two models: structure, weights, and what they compute
+2>   verify     check a file by every rule of loader and verifier; nothing is executed
+2>   shapes     list dynamic sizes: symbol, range, relations, source line
+2>   stats      the numbers in the weights: extremes, histograms, zeros, NaN, repetitions
+2>   view       a page to look around in: modules, nodes, shapes, weights; or a drawing
+2>   bench      measure: p50, p90, p99, share of each operator, memory
+2>   explain    the cause of an error by its code, an example, and what to do
+2>   completion a script by which a shell completes commands, options and files
 2> 
 2> FILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy, ONNX or .ingot file, recognised
 2> by its content; - is stdin. ingot COMMAND --help has details and examples; man ingot is the
@@ -195,3 +204,27 @@ $ NO_COLOR=1 ingot --color always verify mlp.in.npz | cat -v
 $ ingot info mlp.pt2 > /dev/full
 2> ingot: the output could not be written
 [4]
+
+$ ingot completion bash > c.sh; source c.sh; COMP_WORDS=(ingot st); COMP_CWORD=1; _ingot; echo ${COMPREPLY[@]}
+stats
+
+$ source c.sh; COMP_WORDS=(ingot stats --); COMP_CWORD=2; _ingot; echo ${COMPREPLY[@]}
+--only --finite --json --max-memory --max-time --max-work --color --help
+
+$ source c.sh; COMP_WORDS=(ingot stats --only ml); COMP_CWORD=3; _ingot; echo ${#COMPREPLY[@]}
+0
+
+$ source c.sh; COMP_WORDS=(ingot stats mlp.p); COMP_CWORD=2; _ingot; echo ${COMPREPLY[@]}
+mlp.pt2
+
+$ source c.sh; COMP_WORDS=(ingot run m.pt2 --check counter.io); COMP_CWORD=4; _ingot; echo ${COMPREPLY[@]}
+counter.io.npz
+
+$ source c.sh; COMP_WORDS=(ingot run --color a); COMP_CWORD=3; _ingot; echo ${COMPREPLY[@]}
+auto always
+
+$ ingot completion tcsh
+2> ingot completion: 'tcsh' is not one of bash, zsh, fish
+2> usage: ingot completion bash | zsh | fish
+2>        ingot completion --help has details
+[2]

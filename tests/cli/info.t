@@ -266,7 +266,7 @@ weights 4 tensors, 29 elements, 120 B
   mut_buf.total            float32[4]
 
 $ ingot info --help
-usage: ingot info FILE ... [--json] [--all]
+usage: ingot info FILE ... [--json] [--all | --layers [--size NAME=N] [--depth N]]
 
 Kind and versions of a file, inputs and outputs with named sizes and their ranges, weights,
 operators by count, metadata, extra files, and what is unsupported and why.
@@ -274,6 +274,9 @@ operators by count, metadata, extra files, and what is unsupported and why.
 options:
       --json                  JSON output; docs/command.md lists the fields
   -a, --all                   every weight, operator and member of the archive
+  -l, --layers                instead: parameters, FLOPs and memory of results by module
+      --size NAME=N           --layers: for this value of a dynamic size
+      --depth N               --layers: only modules up to this depth
       --max-memory SIZE       limit on memory in use: bytes, or 512M, 4G (default: the
                               machine's memory)
       --max-time SECONDS      limit on run time (default: none)
@@ -286,6 +289,8 @@ examples:
       inputs, outputs, sizes, weights, operators, what is unsupported
   ingot info model.pt2 --json | jq '.inputs[].name'
       the names of the inputs
+  ingot info model.pt2 --layers --depth 2 --size batch=8
+      what the modules cost
   curl -s URL | ingot info -
       a file from elsewhere; nothing in it is executed
 
@@ -388,3 +393,39 @@ weights 4 tensors, 29 elements, 120 B
 $ ingot info - < counter.pt2 | head -2
 <stdin>: exported program (.pt2), 9.8 kB
   layout archive 0, raw weights (PyTorch 2.9 and newer), schema 8.20, torch 2.13.0+cpu, dialect TRAINING, opset aten 10
+
+$ ingot info mlp.pt2 --layers
+module   class                    parameters               FLOPs   activations
+(model)  Mlp                              58                 288         216 B
+  fc1    Linear                           40                 192          96 B
+  fc2    Linear                           18                  96          24 B
+
+$ ingot info derived_dims.pt2 --layers --json
+{
+  "file": "derived_dims.pt2",
+  "layers": [
+    {
+      "path": "",
+      "class": "__main__.DerivedDims",
+      "depth": 0,
+      "parameters": 1,
+      "weight_bytes": 4,
+      "flops": 0,
+      "activation_bytes": "20*s77 + 8"
+    }
+  ]
+}
+
+$ ingot info derived_dims.pt2 --layers --size s9=1
+2> ingot: --size: no input has a size 's9'; ingot info lists them
+[2]
+
+$ ingot info mlp.pt2 --depth 1
+2> ingot info: --size and --depth belong to --layers
+2> usage: ingot info FILE ... [--json] [--all | --layers [--size NAME=N] [--depth N]]
+2>        ingot info --help has details
+[2]
+
+$ ingot info mlp.in.npz --layers
+2> ingot: mlp.in.npz: this NumPy archive (.npz) contains no program; ingot info lists what it contains
+[3]

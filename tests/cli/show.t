@@ -75,11 +75,14 @@ $ ingot show mlp.pt2 --grep linear --color=always | cat -v
     return (^[[31mlinear^[[0m_1,)
 
 $ ingot show counter.dynamo.onnx
-def forward(self, p_total, x):
-    sum_1 = torch.ops.aten.sum.dim_IntList(x, [0], dtype = torch.float32)
-    add = torch.ops.aten.add.Tensor(p_total, sum_1);  p_total = sum_1 = None
-    add_1 = torch.ops.aten.add.Tensor(x, add);  x = add = None
-    return (add_1,)
+<ir_version: 10, opset_import: ["" : 20]>
+main_graph (float32[3, 4] x) => (float32[3, 4] add_2) {
+  total = float32[4] {0.5071576833724976, -0.13978120684623718, 0.00984604936093092, 0.1222548857331276}
+  val_1 = int64[1] {0}
+  [node_sum_1] sum_1 = ReduceSum <noop_with_empty_axes = 0, keepdims = 0> (x, val_1)  # float32[4]
+  [node_add_1] add_1 = Add (total, sum_1)  # float32[4]
+  [node_add_2] add_2 = Add (x, add_1)  # float32[3, 4]
+}
 
 # TorchScript: its sources
 $ ingot show counter.ts.pt
@@ -115,3 +118,23 @@ $ ingot show mlp.pt2 --plan --grep 'aten|steps'
    1  prepared     aten.relu.default(float32[3, 8] slab+0) -> float32[3, 8] slab+0 (in place)  # relu
    2  prepared     aten.linear.default(float32[3, 8] slab+0, float32[2, 8] constant, float32[2] constant) -> float32[3, 2] output 0  # linear_1
 3 steps: 0 layers, 0 changes of layout, 0 chains, 0 interpreted, 0 kernels that allocate
+
+$ ingot show counter.dynamo.onnx
+<ir_version: 10, opset_import: ["" : 20]>
+main_graph (float32[3, 4] x) => (float32[3, 4] add_2) {
+  total = float32[4] {0.5071576833724976, -0.13978120684623718, 0.00984604936093092, 0.1222548857331276}
+  val_1 = int64[1] {0}
+  [node_sum_1] sum_1 = ReduceSum <noop_with_empty_axes = 0, keepdims = 0> (x, val_1)  # float32[4]
+  [node_add_1] add_1 = Add (total, sum_1)  # float32[4]
+  [node_add_2] add_2 = Add (x, add_1)  # float32[3, 4]
+}
+
+$ ingot show counter.dynamo.onnx --grep ReduceSum
+  [node_sum_1] sum_1 = ReduceSum <noop_with_empty_axes = 0, keepdims = 0> (x, val_1)  # float32[4]
+
+$ ingot show counter.dynamo.onnx --aten
+def forward(self, p_total, x):
+    sum_1 = torch.ops.aten.sum.dim_IntList(x, [0], dtype = torch.float32)
+    add = torch.ops.aten.add.Tensor(p_total, sum_1);  p_total = sum_1 = None
+    add_1 = torch.ops.aten.add.Tensor(x, add);  x = add = None
+    return (add_1,)

@@ -97,7 +97,7 @@ def test_transcript(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
         assert not wrong, "\n\n".join(wrong)
 
 
-COMMANDS = ["info", "show", "run", "convert", "diff", "verify", "shapes", "stats", "bench"]
+COMMANDS = ["info", "show", "run", "convert", "diff", "verify", "shapes", "stats", "view", "bench"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -112,6 +112,56 @@ def test_the_manual_page_has_every_option(command: str) -> None:
     assert "--help" in options
     for option in options:
         assert option in section or option in common, f"{command}: {option} is not in docs/ingot.1"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completions_are_valid_scripts(shell: str, tmp_path: pathlib.Path) -> None:
+    script = tmp_path / "script"
+    script.write_bytes(subprocess.run([INGOT, "completion", shell], capture_output=True, check=True).stdout)
+    text = script.read_text()
+    for command in [*COMMANDS, "explain", "completion"]:
+        options = subprocess.run([INGOT, command, "--help"], capture_output=True, text=True, check=True).stdout
+        for option in re.findall(r"^ +(?:-\w, )?--([\w-]+)", options, re.M):
+            assert f"-l {option} " in text if shell == "fish" else f"--{option}" in text
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    assert subprocess.run([shell, "-n", script], capture_output=True, text=True).stderr == ""
+    if shell == "fish":
+        asked = f"source {script}; complete -C 'ingot stats --fi'; complete -C 'ingot compl'"
+        env = environment() | {"HOME": str(tmp_path)}
+        done = subprocess.run(["fish", "-c", asked], capture_output=True, text=True, env=env)
+        assert [line.split("\t")[0] for line in done.stdout.splitlines()] == ["--finite", "completion"]
+
+
+class Flawed(ingot.nn.Module):
+    def forward(self, x, mask):
+        y = x.masked_fill(mask, float("-inf")).softmax(-1)  # an infinity that is meant
+        z = x.exp()
+        return y + (z - z), x[0]
+
+
+@pytest.mark.parametrize(("third", "nan", "overflow"), [(3, None, None), (1000, "sub", "exp"), (numpy.nan, "x", None)])
+def test_debug_nan(third: float, nan: str | None, overflow: str | None, tmp_path: pathlib.Path) -> None:
+    mask = numpy.array([[True, False, False]] * 2)
+    example = (ingot.ones(2, 3), ingot.tensor(mask))
+    path = tmp_path / "m.pt2"
+    ingot.export.save(ingot.export.export(Flawed(), example), str(path))
+    ingot.onnx.export(Flawed(), example, str(tmp_path / "m.onnx"), dynamo=True)
+    numpy.savez(tmp_path / "x.npz", arg0=numpy.float32([[1, 2, third], [1, 2, 3]]), arg1=mask)
+    command = [INGOT, "run", path, "--inputs", tmp_path / "x.npz", "--debug-nan", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment())
+    assert done.returncode == (1 if nan else 0), done.stderr
+    found = json.loads(done.stdout)
+    assert (found["first_nan"] and found["first_nan"]["name"]) == nan
+    assert (found["first_overflow"] and found["first_overflow"]["name"]) == overflow
+    if overflow:
+        assert found["first_overflow"]["operator"] == "aten.exp.default" and found["first_overflow"]["infinite"] == 1
+        assert found["first_overflow"]["source"] == "z = x.exp()"
+        assert found["first_nan"]["source"] == "return y + (z - z), x[0]"
+    command[2] = tmp_path / "m.onnx"
+    done = subprocess.run(command[:-1], capture_output=True, text=True, env=environment())
+    assert done.returncode == (1 if nan else 0) and ("first NaN" in done.stdout) == bool(nan)
+    assert ("first overflow" in done.stdout) == bool(overflow)
 
 
 def on_a_terminal(*words: str, env: dict[str, str] | None = None) -> str:
