@@ -5,11 +5,13 @@ operators in the order in which they would be translated, and the values that re
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import ingot
 from ingot import nn
+from ingot._subclasses import fake_tensor
 from ingot.autograd import function
 from ingot.jit import _trace
 from ingot.nn.utils import rnn
@@ -172,6 +174,32 @@ def _script_graph(script: Any, args: tuple) -> Graph:
     return Graph(graph, len(own))
 
 
+def _run(model: nn.Module, args: tuple) -> tuple[Any, Any, Any]:
+    with rnn.packing(None), function.handler(None):
+        return _trace._get_trace_graph(model, args, strict=False, _return_inputs_states=True)
+
+
+def _run_on_sizes(model: nn.Module, args: tuple) -> tuple[Any, Any, Any] | None:
+    """A run that computes nothing: the graph has no values. None: the model needs them, because it decides by data, has
+    results whose sizes depend on data or changes its state; or it has something to say, which it says when it runs."""
+    if any(module.training for module in model.modules() if hasattr(module, "training")):
+        return None
+    if not all(type(leaf) is ingot.Tensor for leaf in pytree.tree_leaves(args) if isinstance(leaf, ingot.Tensor)):
+        return None
+    state = list(model.state_dict(keep_vars=True).values())
+    versions = [value._version for value in state]
+    mode = fake_tensor.FakeTensorMode(allow_non_fake_inputs=True)
+    try:
+        with warnings.catch_warnings(record=True) as said, mode:
+            warnings.simplefilter("always")
+            fakes = pytree.tree_map_only(ingot.Tensor, mode.from_tensor, args)
+            found = _run(model, fakes)
+    except Exception:
+        return None
+    same = [value._version for value in state] == versions
+    return found if same and not said and not mode._env._reads_data else None
+
+
 def trace(model: Any, args: tuple) -> Graph:
     """Runs a module on copies of the arguments under the tracer, or takes the graph of a script."""
     if scripted.is_script(model):
@@ -179,10 +207,7 @@ def trace(model: Any, args: tuple) -> Graph:
     before = unique_state(model)
     changed = "state_dict changed after running the tracer; something weird is happening in your model!"
     try:
-        with rnn.packing(None), function.handler(None):
-            graph, result, states = _trace._get_trace_graph(
-                model, pytree.tree_map(_copied, args), strict=False, _return_inputs_states=True
-            )
+        graph, result, states = _run_on_sizes(model, args) or _run(model, pytree.tree_map(_copied, args))
     except RuntimeError as error:
         if list(before) != list(unique_state(model)):
             raise RuntimeError(changed) from error
