@@ -11,7 +11,6 @@ from typing import Any
 
 import ingot
 from ingot import nn
-from ingot._subclasses import fake_tensor
 from ingot.autograd import function
 from ingot.jit import _trace
 from ingot.nn.utils import rnn
@@ -180,24 +179,30 @@ def _run(model: nn.Module, args: tuple) -> tuple[Any, Any, Any]:
 
 
 def _run_on_sizes(model: nn.Module, args: tuple) -> tuple[Any, Any, Any] | None:
-    """A run that computes nothing: the graph has no values. None: the model needs them, because it decides by data, has
-    results whose sizes depend on data or changes its state; or it has something to say, which it says when it runs."""
+    """A run that computes nothing from the arguments, of which only sizes and types count: the graph has no values.
+    None: the model needs them, because it decides by data or has results whose sizes depend on data; or it has
+    something to say, which it says when it runs."""
     if any(module.training for module in model.modules() if hasattr(module, "training")):
         return None
     if not all(type(leaf) is ingot.Tensor for leaf in pytree.tree_leaves(args) if isinstance(leaf, ingot.Tensor)):
         return None
-    state = list(model.state_dict(keep_vars=True).values())
-    versions = [value._version for value in state]
-    mode = fake_tensor.FakeTensorMode(allow_non_fake_inputs=True)
+    buffers = [(value, value._version, value.detach().clone()) for value in model.buffers()]
+    env = ingot._C.ShapeEnv()
+    found = None
     try:
-        with warnings.catch_warnings(record=True) as said, mode:
+        with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            fakes = pytree.tree_map_only(ingot.Tensor, mode.from_tensor, args)
+            fakes = pytree.tree_map_only(ingot.Tensor, lambda t: ingot._C.fake_from_tensor(env, t, None), args)
             found = _run(model, fakes)
-    except Exception:
-        return None
-    same = [value._version for value in state] == versions
-    return found if same and not said and not mode._env._reads_data else None
+    except Exception:  # the run on the arguments themselves raises it again, if it is an error of the model
+        pass
+    if found is not None and not said and not env._reads_data:
+        return found
+    for value, version, copy in buffers:
+        if value._version != version:
+            with ingot.no_grad():
+                value.copy_(copy)
+    return None
 
 
 def trace(model: Any, args: tuple) -> Graph:
