@@ -547,12 +547,11 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
   int nones = 0;
   int training = 0;
   PyObject *write = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|z$isOOppppppppOOOOppOpOO:write_onnx", keys, &path,
-                                   &options.opset, &external, &inputs, &outputs, &functions,
-                                   &as_inputs, &defaults, &metadata, &names, &folding,
-                                   &user_outputs, &dry, &translations, &weights, &opsets, &axes,
-                                   &torchscript, &training, &sequences, &nones, &measured,
-                                   &write)) {
+  if (!PyArg_ParseTupleAndKeywords(
+          args, kwargs, "|z$isOOppppppppOOOOppOpOO:write_onnx", keys, &path, &options.opset,
+          &external, &inputs, &outputs, &functions, &as_inputs, &defaults, &metadata, &names,
+          &folding, &user_outputs, &dry, &translations, &weights, &opsets, &axes, &torchscript,
+          &training, &sequences, &nones, &measured, &write)) {
     return NULL;
   }
   options.functions = functions;

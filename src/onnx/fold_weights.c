@@ -108,8 +108,8 @@ enum { MAX_COMPARED = 4096 };  // bytes
 // The same weight, or an equal constant.
 static bool is_same_operand(const ig_tensor *a, const ig_tensor *b) {
   if (!a || !b || a == b) return a == b;
-  bool same = a->dtype == b->dtype && a->ndim == b->ndim && ig_tensor_is_dense(a) &&
-              ig_tensor_is_dense(b);
+  bool same =
+      a->dtype == b->dtype && a->ndim == b->ndim && ig_tensor_is_dense(a) && ig_tensor_is_dense(b);
   for (int d = 0; same && d < a->ndim; d++)
     same = ig_tensor_size(a, d).value == ig_tensor_size(b, d).value;
   if (!same || ig_tensor_data(a) == ig_tensor_data(b)) return same;

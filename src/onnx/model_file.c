@@ -298,8 +298,8 @@ static ig_status put(ig_onnx *x, const target *to, const char *data_path) {
   ig_sink *s = to->sink;
   if (!s) return IG_OK;
   size_t total = (size_t)x->w.total;
-  bool room = s->fd >= 0 || s->write ||
-              ig_mem_grow(s->alloc, (void **)&s->at, &s->cap, 1, s->n + total);
+  bool room =
+      s->fd >= 0 || s->write || ig_mem_grow(s->alloc, (void **)&s->at, &s->cap, 1, s->n + total);
   return room ? ig_proto_write(x->c, &x->w, s) : ig_fail(x->c, IG_NOMEM, "out of memory");
 }
 

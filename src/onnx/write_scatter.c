@@ -137,7 +137,8 @@ static const char *add_at(ig_onnx *x, size_t n, const char *data, const char *at
   const char *is = ig_onnx_emit2(x, "Equal", ig_onnx_unsqueeze(x, all, 1, NULL),
                                  ig_onnx_unsqueeze(x, rows, 0, NULL), NULL);
   const char *sizes[] = {ig_onnx_emit1(x, "Shape", rows, NULL), width};
-  const char *flat = ig_onnx_emit2(x, "Reshape", values, ig_onnx_concat(x, sizes, 2, 0, NULL), NULL);
+  const char *flat =
+      ig_onnx_emit2(x, "Reshape", values, ig_onnx_concat(x, sizes, 2, 0, NULL), NULL);
   const char *sums = ig_onnx_emit2(x, "MatMul", ig_onnx_cast(x, is, d, NULL), flat, NULL);
   return ig_onnx_emit2(x, "Add", data, ig_onnx_emit2(x, "Reshape", sums, shape, NULL), NULL);
 }

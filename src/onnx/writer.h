@@ -85,13 +85,13 @@ typedef struct ig_onnx {
   struct ig_onnx_known *all_known;
   IG_VEC(struct ig_onnx_folded) folds;    // what was evaluated, in order
   IG_VEC(struct ig_onnx_folded) earlier;  // when the model was written before
-  ig_map counted;             // numbers of the program that PyTorch's exporter has once
-  ig_map inferred;            // value -> ig_onnx_inferred (sizes.h)
-  size_t nfolded;             // nodes that were evaluated
-  size_t nvalues;             // of the model before that, 0: not known yet
-  const ig_map *renames;      // value -> the name that it has instead; NULL: none
-  size_t nmade;               // values so far
-  const char **output_order;  // names of the outputs written
+  ig_map counted;                         // numbers of the program that PyTorch's exporter has once
+  ig_map inferred;                        // value -> ig_onnx_inferred (sizes.h)
+  size_t nfolded;                         // nodes that were evaluated
+  size_t nvalues;                         // of the model before that, 0: not known yet
+  const ig_map *renames;                  // value -> the name that it has instead; NULL: none
+  size_t nmade;                           // values so far
+  const char **output_order;              // names of the outputs written
   size_t noutput_order;
   size_t nweight_names;   // given names that weights have taken
   size_t *first_names;    // see ig_onnx_first_names; NULL: not known yet

@@ -647,7 +647,8 @@ def export(
     direct = isinstance(f, str) or type(f) is io.BytesIO
     start = f.tell() if type(f) is io.BytesIO else 0
     data = export_bytes(
-        model, args, sink=f if direct else None, verbose=verbose, training=training, input_names=input_names, output_names=output_names,
+        model, args, sink=f if direct else None, verbose=verbose, training=training,
+        input_names=input_names, output_names=output_names,
         operator_export_type=operator_export_type, opset_version=opset_version, export_params=export_params,
         do_constant_folding=do_constant_folding, dynamic_axes=dynamic_axes,
         keep_initializers_as_inputs=keep_initializers_as_inputs, custom_opsets=custom_opsets,
