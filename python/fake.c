@@ -138,7 +138,14 @@ static PyObject *env_number(PyObject *o, PyObject *expr) {
   return py_number_of_expr(expr);
 }
 
+static PyObject *env_reads_data(PyObject *o, void *unused) {
+  (void)unused;
+  const ig_sym *sym = ((py_env *)o)->sym;
+  return PyBool_FromLong(sym->counts[0] > 0 || sym->floats > 0);
+}
+
 static PyGetSetDef env_getset[] = {
+    {"_reads_data", env_reads_data, NULL, "Whether a size or a number depended on data.", NULL},
     {"_key", env_key, NULL, "The same number for every object of one environment.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

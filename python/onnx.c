@@ -299,15 +299,55 @@ static PyObject *raise_first(ig_ctx *c) {
   return NULL;
 }
 
+// The memory of a sink is a bytes object, so that a model is not copied into one.
+static void *resize_bytes(void *user, void *ptr, size_t old_size, size_t new_size) {
+  (void)old_size;
+  PyObject **bytes = user;
+  if (new_size == 0 || new_size > PY_SSIZE_T_MAX) {
+    if (new_size == 0) Py_CLEAR(*bytes);
+    return NULL;
+  }
+  if (!ptr) {
+    Py_XSETREF(*bytes, PyBytes_FromStringAndSize(NULL, (Py_ssize_t)new_size));
+  } else {
+    (void)_PyBytes_Resize(bytes, (Py_ssize_t)new_size);
+  }
+  if (!*bytes) PyErr_Clear();  // the sink says so
+  return *bytes ? PyBytes_AS_STRING(*bytes) : NULL;
+}
+
 static PyObject *write_bytes(ig_ctx *c, const ig_program *p, const ig_onnx_options *options) {
-  ig_sink sink = ig_sink_memory(c->alloc);
+  PyObject *bytes = NULL;
+  ig_sink sink = ig_sink_memory((ig_alloc){.fn = resize_bytes, .user = &bytes});
   ig_status st = ig_program_convert_onnx(c, p, options, NULL, &sink);
   if (st == IG_OK) st = ig_sink_close(c, &sink);
-  PyObject *out = NULL;
-  if (st == IG_OK) out = PyBytes_FromStringAndSize((const char *)sink.at, (Py_ssize_t)sink.n);
-  if (st != IG_OK) (void)raise_first(c);
+  if (st != IG_OK) {
+    (void)raise_first(c);
+    ig_sink_drop(&sink);
+    return NULL;
+  }
+  if (bytes && sink.n != (size_t)PyBytes_GET_SIZE(bytes))
+    (void)_PyBytes_Resize(&bytes, (Py_ssize_t)sink.n);
+  return bytes;
+}
+
+static bool call_write(void *user, const void *data, size_t n) {
+  PyObject *view = PyMemoryView_FromMemory((char *)data, (Py_ssize_t)n, PyBUF_READ);
+  PyObject *out = view ? PyObject_CallOneArg(user, view) : NULL;
+  Py_XDECREF(view);
+  Py_XDECREF(out);
+  return out != NULL;
+}
+
+// Into pieces for a function, which copies them; its exceptions are propagated.
+static PyObject *write_pieces(ig_ctx *c, const ig_program *p, const ig_onnx_options *options,
+                              PyObject *to) {
+  ig_sink sink;
+  ig_status st = ig_sink_call(c, call_write, to, &sink);
+  if (st == IG_OK) st = ig_program_convert_onnx(c, p, options, NULL, &sink);
+  if (st == IG_OK) st = ig_sink_close(c, &sink);
   ig_sink_drop(&sink);
-  return out;
+  return st == IG_OK ? Py_NewRef(Py_None) : raise_first(c);
 }
 
 // {name: tensor}; the texts live as long as the dictionary.
@@ -338,13 +378,16 @@ static bool take_external(const char *text, ig_onnx_external *out) {
   return false;
 }
 
-static PyObject *write_to(PyObject *o, const char *path, bool dry, const ig_onnx_options *options) {
+static PyObject *write_to(PyObject *o, const char *path, PyObject *to, bool dry,
+                          const ig_onnx_options *options) {
   ig_ctx *c = py_ctx();
   ig_scope s = ig_scope_open(c);
   PyObject *out = NULL;
   if (dry) {
     ig_status st = ig_program_convert_onnx(c, py_program_of(o), options, NULL, NULL);
     out = st == IG_OK ? Py_NewRef(Py_None) : raise_first(c);
+  } else if (to != Py_None) {
+    out = write_pieces(c, py_program_of(o), options, to);
   } else if (!path) {
     out = write_bytes(c, py_program_of(o), options);
   } else if (ig_program_convert_onnx(c, py_program_of(o), options, path, NULL) == IG_OK) {
@@ -455,7 +498,7 @@ static void drop_lists(const ig_onnx_options *options) {
 }
 
 // write_onnx(path=None, *, opset, external, input_names, output_names, ...) -> bytes, or None when
-// there is a path; dry: only checks whether it can be written
+// there is a path or a function `write` of pieces; dry: only checks whether it can be written
 static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwargs) {
   static char *keys[] = {"path",
                          "opset",
@@ -479,6 +522,7 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
                          "sequences",
                          "none_outputs",
                          "measured_inputs",
+                         "write",
                          NULL};
   const char *path = NULL;
   const char *external = "auto";
@@ -502,11 +546,12 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
   int torchscript = 0;
   int nones = 0;
   int training = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|z$isOOppppppppOOOOppOpO:write_onnx", keys, &path,
-                                   &options.opset, &external, &inputs, &outputs, &functions,
-                                   &as_inputs, &defaults, &metadata, &names, &folding,
-                                   &user_outputs, &dry, &translations, &weights, &opsets, &axes,
-                                   &torchscript, &training, &sequences, &nones, &measured)) {
+  PyObject *write = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(
+          args, kwargs, "|z$isOOppppppppOOOOppOpOO:write_onnx", keys, &path, &options.opset,
+          &external, &inputs, &outputs, &functions, &as_inputs, &defaults, &metadata, &names,
+          &folding, &user_outputs, &dry, &translations, &weights, &opsets, &axes, &torchscript,
+          &training, &sequences, &nones, &measured, &write)) {
     return NULL;
   }
   options.functions = functions;
@@ -527,7 +572,7 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
       take_sequences(sequences, &options) && take_measured(measured, &options) &&
       take_names(inputs, &keep[0], &options.input_names, &options.ninput_names) &&
       take_names(outputs, &keep[1], &options.output_names, &options.noutput_names)) {
-    out = write_to(o, path, dry, &options);
+    out = write_to(o, path, write, dry, &options);
   }
   drop_lists(&options);
   Py_XDECREF(keep[0]);

@@ -2,6 +2,7 @@
 // The ONNX model checker and shape inference from Python.
 #include "base/file.h"
 #include "ingot/onnx.h"
+#include "onnx/proto_model.h"
 #include "py.h"
 
 // All problems of a model raise the same exception; its message has the details.
@@ -20,7 +21,8 @@ static PyObject *check_proto(PyObject *m, PyObject *args, PyObject *kwargs) {
     return NULL;
   ig_ctx *c = py_ctx();
   ig_onnx_model *model = NULL;
-  ig_status st = ig_onnx_parse(c, "model", bytes.buf, (size_t)bytes.len, NULL, NULL, &model);
+  const ig_bytes given = {bytes.buf, (size_t)bytes.len};
+  ig_status st = ig_om_parse_borrowed(c, "model", given, &model);
   if (st == IG_OK) st = full ? ig_onnx_check_shapes(c, model) : ig_onnx_check(c, model);
   ig_onnx_free(model);
   PyBuffer_Release(&bytes);

@@ -386,5 +386,6 @@ int py_add_tensor(PyObject *m) {
   }
   PyType_Modified(py_tensor_type);
   return PyModule_AddObjectRef(m, "Tensor", (PyObject *)py_tensor_type) ||
-         PyModule_AddObjectRef(m, "TensorBase", (PyObject *)py_tensor_type);
+         PyModule_AddObjectRef(m, "TensorBase", (PyObject *)py_tensor_type) ||
+         PyModule_AddObjectRef(m, "_TensorBase", (PyObject *)py_tensor_type);
 }

@@ -35,6 +35,13 @@ bool ig_onnx_put_sum(ig_onnx *x, const ig_onnx_call *call);
 void ig_onnx_know_weight(ig_onnx *x, const char *name, const ig_tensor *t);
 void ig_onnx_know_constant(ig_onnx *x, const char *name);  // the last tensor added
 void ig_onnx_known_free(ig_onnx *x);
+// The results of the evaluation f->op of f->in when the model was written before, where nodes are
+// evaluated in the same order; false: there are none. And what the next writing finds; out of
+// memory, it evaluates again.
+bool ig_onnx_find_folded(const ig_onnx *x, ig_onnx_folded *f);
+void ig_onnx_keep_folded(ig_onnx *x, ig_onnx_folded f);
+// The model is written again: what was evaluated before is not evaluated again.
+void ig_onnx_reuse_folds(ig_onnx *x, ig_onnx *earlier);
 bool ig_onnx_fold_node(ig_onnx *x, const ig_onnx_node *n, const char *out);
 void ig_onnx_read_folded(ig_onnx *x, const ig_onnx_node *n);
 bool ig_onnx_know_folded(ig_onnx *x, const char *name, ig_tensor *t);  // a new weight

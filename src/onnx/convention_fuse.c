@@ -65,10 +65,15 @@ bool ig_onnx_put_normalized(ig_onnx *x, const ig_onnx_call *call) {
   ig_tensor *bias = ig_onnx_is_none(&args[2]) ? NULL : weight_of(x, &args[2]);
   ig_mode_scope mode = ig_mode_push_sym(c, NULL);
   ig_scope s = ig_scope_open(c);
-  ig_tensor *both[2] = {NULL, NULL};
-  combine(c, weight_of(x, &args[1]), bias, norm, ig_onnx_float_of(x, &call->args[7]), both);
+  static const char fused[] = "Conv and BatchNormalization";
+  ig_tensor *w = weight_of(x, &args[1]);
+  ig_onnx_folded f = {.op = fused, .in = {w, bias, norm[0], norm[1], norm[2], norm[3]}};
+  ig_tensor **both = f.out;
+  if (!ig_onnx_find_folded(x, &f))
+    combine(c, w, bias, norm, ig_onnx_float_of(x, &call->args[7]), both);
   const char *names[2] = {ig_onnx_fresh(x, "weight"), ig_onnx_fresh(x, "bias")};
   bool ok = ig_onnx_know_folded(x, names[0], both[0]) && ig_onnx_know_folded(x, names[1], both[1]);
+  if (ok) ig_onnx_keep_folded(x, f);
   ig_scope_close(c, s);
   ig_mode_pop(c, &mode);
   if (!ok) return false;

@@ -77,9 +77,59 @@ void ig_onnx_know_constant(ig_onnx *x, const char *name) {
   ig_scope_close(x->c, s);
 }
 
+static void release_folds(const ig_onnx_folded *at, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    for (size_t k = 0; k < IG_ONNX_FOLD_INPUTS; k++) ig_tensor_release(at[i].in[k]);
+    for (size_t k = 0; k < IG_ONNX_FOLD_OUTPUTS; k++) ig_tensor_release(at[i].out[k]);
+  }
+}
+
 void ig_onnx_known_free(ig_onnx *x) {
   for (known *k = x->all_known; k; k = k->next) ig_tensor_release(k->t);
   ig_map_free(&x->known);
+  release_folds(x->folds.at, x->folds.n);
+  release_folds(x->earlier.at, x->earlier.n);
+  ig_vec_free(x->c->alloc, &x->folds);
+  ig_vec_free(x->c->alloc, &x->earlier);
+}
+
+void ig_onnx_reuse_folds(ig_onnx *x, ig_onnx *earlier) {
+  for (size_t i = 0; i < earlier->folds.n; i++) {
+    ig_onnx_folded f = earlier->folds.at[i];
+    if (!ig_vec_push(x->c->alloc, &x->earlier, f)) release_folds(&f, 1);
+  }
+  earlier->folds.n = 0;
+}
+
+// ---- results of an earlier evaluation
+
+enum { MAX_COMPARED = 4096 };  // bytes
+
+// The same weight, or an equal constant.
+static bool is_same_operand(const ig_tensor *a, const ig_tensor *b) {
+  if (!a || !b || a == b) return a == b;
+  bool same =
+      a->dtype == b->dtype && a->ndim == b->ndim && ig_tensor_is_dense(a) && ig_tensor_is_dense(b);
+  for (int d = 0; same && d < a->ndim; d++)
+    same = ig_tensor_size(a, d).value == ig_tensor_size(b, d).value;
+  if (!same || ig_tensor_data(a) == ig_tensor_data(b)) return same;
+  size_t n = ig_mem_mul((size_t)ig_tensor_numel(a), ig_dtype_size(a->dtype));
+  return n <= MAX_COMPARED && memcmp(ig_tensor_data(a), ig_tensor_data(b), n) == 0;
+}
+
+bool ig_onnx_find_folded(const ig_onnx *x, ig_onnx_folded *f) {
+  const ig_onnx_folded *e = x->folds.n < x->earlier.n ? &x->earlier.at[x->folds.n] : NULL;
+  if (!e || e->op != f->op) return false;
+  for (size_t i = 0; i < IG_ONNX_FOLD_INPUTS; i++)
+    if (!is_same_operand(e->in[i], f->in[i])) return false;
+  memcpy(f->out, e->out, sizeof f->out);
+  return true;
+}
+
+void ig_onnx_keep_folded(ig_onnx *x, ig_onnx_folded f) {
+  for (size_t i = 0; i < IG_ONNX_FOLD_INPUTS; i++) f.in[i] = ig_tensor_retain(f.in[i]);
+  for (size_t i = 0; i < IG_ONNX_FOLD_OUTPUTS; i++) f.out[i] = ig_tensor_retain(f.out[i]);
+  if (!ig_vec_push(x->c->alloc, &x->folds, f)) release_folds(&f, 1);
 }
 
 // ---- evaluation
@@ -223,10 +273,10 @@ static const struct {
              {"Mul", multiply},        {"Div", divide},          {"Neg", negate},
              {"Sqrt", root},           {"ReduceL1", norm_one},   {"ReduceL2", norm_two}};
 
-static ig_tensor *(*function_of(const char *op))(ig_ctx *, const args *) {
-  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-    if (strcmp(table[i].op, op) == 0) return table[i].fn;
-  return NULL;
+static size_t row_of(const char *op) {
+  size_t i = 0;
+  while (i < sizeof table / sizeof *table && strcmp(table[i].op, op) != 0) i++;
+  return i;
 }
 
 // The operands, if all are known and one of them is a weight.
@@ -265,14 +315,17 @@ bool ig_onnx_know_folded(ig_onnx *x, const char *name, ig_tensor *t) {
 
 bool ig_onnx_fold_node(ig_onnx *x, const ig_onnx_node *n, const char *out) {
   args a = {.n = n};
-  ig_tensor *(*fn)(ig_ctx *, const args *) =
-      applies(x) && n->nouts == 0 ? function_of(n->op_type) : NULL;
-  if (!fn || !collect(x, n, &a)) return false;
+  size_t row = applies(x) && n->nouts == 0 ? row_of(n->op_type) : sizeof table / sizeof *table;
+  if (row == sizeof table / sizeof *table || !collect(x, n, &a)) return false;
   ig_ctx *c = x->c;
   ig_mode_scope mode = ig_mode_push_sym(c, NULL);
   ig_scope s = ig_scope_open(c);
-  ig_tensor *t = fn(c, &a);
-  bool done = ig_onnx_know_folded(x, out, t);
+  ig_onnx_folded f = {.op = table[row].op};
+  memcpy(f.in, a.in, sizeof a.in);
+  ig_tensor *t = NULL;
+  if (!ig_onnx_find_folded(x, &f) && (t = table[row].fn(c, &a))) f.out[0] = ig_contiguous(c, t);
+  bool done = ig_onnx_know_folded(x, out, f.out[0]);
+  if (done) ig_onnx_keep_folded(x, f);
   ig_scope_close(c, s);
   ig_mode_pop(c, &mode);
   if (done) drop_constants(x, n);

@@ -288,7 +288,8 @@ static ig_status put(ig_onnx *x, const target *to, const char *data_path) {
   ig_sink *s = to->sink;
   if (!s) return IG_OK;
   size_t total = (size_t)x->w.total;
-  bool room = s->fd >= 0 || ig_mem_grow(s->alloc, (void **)&s->at, &s->cap, 1, s->n + total);
+  bool room =
+      s->fd >= 0 || s->write || ig_mem_grow(s->alloc, (void **)&s->at, &s->cap, 1, s->n + total);
   return room ? ig_proto_write(x->c, &x->w, s) : ig_fail(x->c, IG_NOMEM, "out of memory");
 }
 
@@ -314,6 +315,7 @@ static void find_names(ig_onnx *x, ig_onnx_options *options, ig_map *renames) {
     x->renames = renames;
     x->nvalues = ig_onnx_value_count(&first);
   }
+  ig_onnx_reuse_folds(x, &first);
   ig_onnx_state_free(&first);
 }
 

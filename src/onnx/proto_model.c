@@ -263,6 +263,13 @@ static ig_status parse_all(ig_ctx *c, ig_onnx_model *m, ig_bytes bytes, ig_onnx_
   return IG_OK;
 }
 
+ig_status ig_om_parse_borrowed(ig_ctx *c, const char *name, ig_bytes bytes, ig_onnx_model **out) {
+  *out = NULL;
+  IG_RETURN_IF_ERR(c->status);
+  ig_onnx_model *m = model_make(c, name, NULL, 0, NULL);
+  return m ? parse_all(c, m, bytes, out) : c->status;
+}
+
 ig_status ig_onnx_parse(ig_ctx *c, const char *name, const void *data, size_t n, const char *folder,
                         const ig_limits *limits, ig_onnx_model **out) {
   *out = NULL;

@@ -283,6 +283,10 @@ struct ig_str;
 // As text, in the form of PyTorch's export_to_pretty_string (print.c).
 void ig_onnx_print(struct ig_str *s, const ig_onnx_model *m);
 
+// From bytes that outlive the model, which refers to them; external data is an error.
+IG_MUST_USE ig_status ig_om_parse_borrowed(ig_ctx *c, const char *name, ig_bytes bytes,
+                                           ig_onnx_model **out);
+
 // ---- writing (proto_write.c)
 
 // A model as bytes: into the sink, or, if path is not NULL, into a file, with the weights in path +

@@ -100,6 +100,49 @@ static const char *put_values(ig_onnx *x, const ig_onnx_call *call, const ig_onn
   return ig_onnx_emit2(x, "Expand", values, shape, NULL);
 }
 
+static const char *product_of_sizes(ig_onnx *x, const char *shape, int64_t from, int64_t to) {
+  const char *start = ig_onnx_vector(x, (int64_t[]){from}, 1);
+  const char *end = ig_onnx_vector(x, (int64_t[]){to}, 1);
+  const char *part = ig_onnx_slice(x, shape, start, end, 0, 1, NULL);
+  return ig_onnx_reduce_node(x, "ReduceProd", part, (int64_t[]){0}, 1, true, NULL);
+}
+
+// The numbers of the rows that the indices name, counted through the indexed dimensions.
+static const char *rows_of(ig_onnx *x, size_t n, const char *at, const char *shape) {
+  const char *rows = NULL;
+  for (size_t i = 0; i < n; i++) {
+    const char *which = ig_onnx_integer(x, IG_I64, (int64_t)i);
+    const char *size = ig_onnx_gather(x, shape, which, 0, NULL);
+    const char *index = ig_onnx_gather(x, at, which, -1, NULL);
+    index = ig_onnx_emit2(x, "Add", index, size, NULL);  // it may count from the end
+    index = ig_onnx_emit2(x, "Mod", index, size, NULL);
+    rows = rows ? ig_onnx_emit2(x, "Mul", rows, size, NULL) : NULL;
+    rows = rows ? ig_onnx_emit2(x, "Add", rows, index, NULL) : index;
+  }
+  return ig_onnx_emit2(x, "Reshape", rows, ig_onnx_vector(x, (int64_t[]){-1}, 1), NULL);
+}
+
+// data + values at the indices, where the same index may occur several times: before opset 16 there
+// is no scattering that adds, so the sums are a product with the matrix of which value belongs to
+// which row.
+static const char *add_at(ig_onnx *x, size_t n, const char *data, const char *at,
+                          const char *values, ig_dtype d) {
+  const char *shape = ig_onnx_emit1(x, "Shape", data, NULL);
+  const char *count = product_of_sizes(x, shape, 0, (int64_t)n);
+  const char *width = product_of_sizes(x, shape, (int64_t)n, INT64_MAX);
+  const char *zero = ig_onnx_integer(x, IG_I64, 0);
+  const char *one = ig_onnx_integer(x, IG_I64, 1);
+  const char *all = ig_onnx_emit3(x, "Range", zero, ig_onnx_squeeze(x, count, 0, NULL), one, NULL);
+  const char *rows = rows_of(x, n, at, shape);
+  const char *is = ig_onnx_emit2(x, "Equal", ig_onnx_unsqueeze(x, all, 1, NULL),
+                                 ig_onnx_unsqueeze(x, rows, 0, NULL), NULL);
+  const char *sizes[] = {ig_onnx_emit1(x, "Shape", rows, NULL), width};
+  const char *flat =
+      ig_onnx_emit2(x, "Reshape", values, ig_onnx_concat(x, sizes, 2, 0, NULL), NULL);
+  const char *sums = ig_onnx_emit2(x, "MatMul", ig_onnx_cast(x, is, d, NULL), flat, NULL);
+  return ig_onnx_emit2(x, "Add", data, ig_onnx_emit2(x, "Reshape", sums, shape, NULL), NULL);
+}
+
 // self, indices, values, accumulate
 static void index_put(ig_onnx *x, const ig_onnx_call *call) {
   ig_onnx_indices in;
@@ -109,7 +152,7 @@ static void index_put(ig_onnx *x, const ig_onnx_call *call) {
     return;
   }
   bool add = ig_onnx_bool_of(x, &call->args[3]);
-  if (add && needs_16(x, call, 16)) return;
+  bool early = add && x->least < 16;
   ig_dtype d = add ? ig_onnx_compute_type(x, "Add", call->val->dtype) : call->val->dtype;
   int ndim = call->val->ndim;
   int64_t perm[IG_MAX_DIM];
@@ -119,10 +162,11 @@ static void index_put(ig_onnx *x, const ig_onnx_call *call) {
   const char *self = ig_onnx_operand(x, &call->args[0], d);
   const char *data = ig_onnx_permuted(x, self, perm, ndim);
   const char *at = ig_onnx_stack_indices(x, &in);
-  ig_onnx_node node = {.op_type = "ScatterND",
-                       .in = {data, at, put_values(x, call, &in, at, data, d)}};
+  const char *values = put_values(x, call, &in, at, data, d);
+  ig_onnx_node node = {.op_type = "ScatterND", .in = {data, at, values}};
   if (add) node.attrs[0] = ig_onnx_string("reduction", "add");
-  const char *out = ig_onnx_permuted(x, ig_onnx_emit(x, &node), back, ndim);
+  const char *out = early ? add_at(x, in.n, data, at, values, d) : ig_onnx_emit(x, &node);
+  out = ig_onnx_permuted(x, out, back, ndim);
   (void)ig_onnx_finish(x, call, out, d);
 }
 

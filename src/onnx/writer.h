@@ -33,6 +33,15 @@ typedef struct ig_onnx_source {
 
 struct ig_onnx_functions;
 
+// A node, or several that are written as one, evaluated when the model was written
+// (fold_weights.c).
+enum { IG_ONNX_FOLD_INPUTS = 6, IG_ONNX_FOLD_OUTPUTS = 2 };
+typedef struct ig_onnx_folded {
+  const char *op;  // a static text
+  ig_tensor *in[IG_ONNX_FOLD_INPUTS];
+  ig_tensor *out[IG_ONNX_FOLD_OUTPUTS];
+} ig_onnx_folded;
+
 typedef struct ig_onnx {
   ig_ctx *c;
   const ig_program *p;
@@ -74,13 +83,15 @@ typedef struct ig_onnx {
   ig_map aliases;                         // value -> the value that it is a copy of
   ig_map known;                           // name -> weight or constant (fold_weights.c)
   struct ig_onnx_known *all_known;
-  ig_map counted;             // numbers of the program that PyTorch's exporter has once
-  ig_map inferred;            // value -> ig_onnx_inferred (sizes.h)
-  size_t nfolded;             // nodes that were evaluated
-  size_t nvalues;             // of the model before that, 0: not known yet
-  const ig_map *renames;      // value -> the name that it has instead; NULL: none
-  size_t nmade;               // values so far
-  const char **output_order;  // names of the outputs written
+  IG_VEC(struct ig_onnx_folded) folds;    // what was evaluated, in order
+  IG_VEC(struct ig_onnx_folded) earlier;  // when the model was written before
+  ig_map counted;                         // numbers of the program that PyTorch's exporter has once
+  ig_map inferred;                        // value -> ig_onnx_inferred (sizes.h)
+  size_t nfolded;                         // nodes that were evaluated
+  size_t nvalues;                         // of the model before that, 0: not known yet
+  const ig_map *renames;                  // value -> the name that it has instead; NULL: none
+  size_t nmade;                           // values so far
+  const char **output_order;              // names of the outputs written
   size_t noutput_order;
   size_t nweight_names;   // given names that weights have taken
   size_t *first_names;    // see ig_onnx_first_names; NULL: not known yet

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "ingot/file.h"
 #include "ingot/onnx.h"
+#include "onnx/proto_model.h"
 #include "onnx_convert/convert.h"
 
 enum { FIRST = 7 };
@@ -18,12 +19,12 @@ static ig_status convert(ig_ctx *c, const ig_program *p, const ig_onnx_options *
   ig_sink bytes = ig_sink_memory(c->alloc);
   ig_status st = ig_program_write_onnx(c, p, &at, &bytes);
   if (st == IG_OK) st = ig_sink_close(c, &bytes);
-  if (st == IG_OK) st = ig_onnx_parse(c, "model", bytes.at, bytes.n, NULL, NULL, &m);
-  ig_sink_drop(&bytes);
+  if (st == IG_OK) st = ig_om_parse_borrowed(c, "model", (ig_bytes){bytes.at, bytes.n}, &m);
   // The TorchScript exporter writes what users' translations made, then checks it.
   if (st == IG_OK)
     st = ig_cv_convert(c, m, options->opset, options->external, path, sink, options->torchscript);
   ig_onnx_free(m);
+  ig_sink_drop(&bytes);
   return st;
 }
 

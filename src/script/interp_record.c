@@ -499,9 +499,11 @@ bool ig_srecord_branches(ig_srun *r, ig_sframe *f, const ig_sinsn *i, const ig_v
 }
 
 bool ig_srecord_asks_data(ig_ctx *c, const ig_value *v) {
-  bool answer = false;
   bool open = v->b_expr && (ig_env_records_choices(c) || !v->b_expr->backed);
-  return c->mode->capture && open && !ig_bool_known(c, v, &answer);
+  // A script is right for all sizes; a trace decides by those of the examples.
+  unsigned how = ig_env_records_choices(c) ? IG_ASK_ALL_SIZES : 0;
+  return c->mode->capture && open && ig_env_get(c) &&
+         ig_env_static(c, v->b_expr, how) == IG_UNKNOWN;
 }
 
 // ---- loops

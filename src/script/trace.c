@@ -569,6 +569,10 @@ ig_tensor *ig_strace_numel(ig_strace *t, ig_tensor *x) {
 
 bool ig_strace_int(ig_strace *t, ig_tensor *x, bool scalar, ig_int *out) {
   ig_svalue *v = find_value(t, x);
+  if (ig_is_fake(x)) {
+    *out = ig_const(0);
+    return ig_fail(t->c, IG_RUNTIME, "a trace needs the number in a tensor without data") == IG_OK;
+  }
   *out = ig_element_load(ig_tensor_data(x), x->dtype).i;
   if (!v) return true;
   if (!(v = ig_strace_value(t, x))) return false;

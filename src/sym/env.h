@@ -81,7 +81,8 @@ void ig_env_narrow(ig_ctx *c, const ig_expr *symbol, ig_wide lo, ig_wide hi);
 void ig_env_equate(ig_ctx *c, const ig_expr *symbol, const ig_expr *target);
 
 // The static value, without a guard.
-enum { IG_ASK_OBLIVIOUS = 1, IG_ASK_WITHOUT_FACTS = 2 };
+// IG_ASK_ALL_SIZES: a size that a capture takes as at least 2 may be 0 or 1 when the program runs.
+enum { IG_ASK_OBLIVIOUS = 1, IG_ASK_WITHOUT_FACTS = 2, IG_ASK_ALL_SIZES = 4 };
 ig_answer ig_env_static(ig_ctx *c, const ig_expr *e, unsigned how);
 
 // Applies a relation that holds: ranges, replacements.

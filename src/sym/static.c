@@ -6,10 +6,12 @@
 
 // Upper bound that shape rules assume for a size-like symbol.
 static const ig_wide huge = (ig_wide)1 << 48;
+enum { LEAST_SIZE = 2 };  // that a capture takes a dynamic size for
 
 typedef struct asker {
   ig_ctx *c;
   bool oblivious;
+  bool all_sizes;
 } asker;
 
 static ig_vrange range_of(const asker *a, const ig_expr *symbol) {
@@ -19,6 +21,7 @@ static ig_vrange range_of(const asker *a, const ig_expr *symbol) {
     if (r.lo < 2) r.lo = 2;
     if (r.hi > huge) r.hi = huge;
   }
+  if (a->all_sizes && symbol->backed && r.lo == LEAST_SIZE) r.lo = 0;
   return r;
 }
 
@@ -100,6 +103,6 @@ ig_answer ig_env_static(ig_ctx *c, const ig_expr *e, unsigned how) {
   if (c->status != IG_OK) return IG_UNKNOWN;
   e = ig_env_find(c, e);
   if (!e) return IG_UNKNOWN;
-  asker a = {c, (how & IG_ASK_OBLIVIOUS) != 0};
+  asker a = {c, (how & IG_ASK_OBLIVIOUS) != 0, (how & IG_ASK_ALL_SIZES) != 0};
   return decide(&a, e, !(how & IG_ASK_WITHOUT_FACTS));
 }

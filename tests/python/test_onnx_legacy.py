@@ -12,6 +12,7 @@ onnxruntime = pytest.importorskip("onnxruntime")
 
 import ingot as torch  # noqa: E402
 from ingot import nn  # noqa: E402
+from ingot._subclasses.fake_tensor import FakeTensor, FakeTensorMode  # noqa: E402
 
 
 def write(model, args, **options):
@@ -630,3 +631,66 @@ def test_tensors_filled_with_a_number_are_constants_where_sizes_are_known(make) 
     proto = write(model, given[:1], input_names=["x"], dynamic_axes={"x": {0: "n"}})
     assert types(proto) == ["Shape", "ConstantOfShape", "Add"]
     same(proto, model, torch.randn(5, 3))
+
+
+# ---- one run, one copy
+
+
+class _Seen(nn.Module):
+    """Remembers whether its runs had data."""
+
+    def __init__(self, decides: bool) -> None:
+        super().__init__()
+        self.decides = decides
+        self.had_data: list[bool] = []
+        self.linear = nn.Linear(3, 3)
+        self.register_buffer("calls", torch.zeros(()))
+
+    def forward(self, x):
+        self.had_data.append(not isinstance(x, FakeTensor))
+        self.calls += 1
+        x = self.linear(x).view(x.shape[0], -1)
+        if self.decides and x.sum() > 1e9:
+            return x
+        return x * 2
+
+
+def test_nothing_is_computed_to_export_a_model() -> None:
+    model = _Seen(False).eval()
+    torch.onnx.export(model, (torch.randn(2, 3),), io.BytesIO(), dynamo=False)
+    assert not any(model.had_data)
+
+
+def test_a_model_that_decides_by_data_runs_once_on_it() -> None:
+    model = _Seen(True).eval()
+    with pytest.warns(torch.jit.TracerWarning):
+        torch.onnx.export(model, (torch.randn(2, 3),), io.BytesIO(), dynamo=False)
+    assert any(model.had_data)
+    assert model.calls.item() == 1  # what the run without data did to the state is undone
+
+
+def test_a_trace_without_data_has_no_numbers() -> None:
+    x = FakeTensorMode().from_tensor(torch.tensor(2))
+    with pytest.raises(RuntimeError, match="without data"):
+        torch.jit.trace(lambda i: torch.ones(4)[:i], (x,), check_trace=False)
+
+
+def test_files_and_buffers_have_the_same_bytes(tmp_path) -> None:
+    model = nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.Flatten(), nn.Linear(12, 70000)).eval()
+    args = (torch.randn(1, 2, 4, 4),)
+
+    class Other(io.RawIOBase):
+        pieces: list[bytes] = []
+
+        def write(self, data):
+            self.pieces.append(data)
+            return len(data)
+
+    buffer = io.BytesIO(b"head")
+    buffer.seek(0, io.SEEK_END)
+    torch.onnx.export(model, args, buffer, dynamo=False)
+    torch.onnx.export(model, args, tmp_path / "m.onnx", dynamo=False)
+    torch.onnx.export(model, args, Other(), dynamo=False)
+    data = (tmp_path / "m.onnx").read_bytes()
+    assert buffer.getvalue() == b"head" + data
+    assert Other.pieces == [data]  # one piece, as a file of the user's may want it

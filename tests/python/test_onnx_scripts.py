@@ -506,3 +506,44 @@ def test_lists_that_are_taken_apart_may_come_from_dynamic_sizes() -> None:
     model = torch.jit.script(Halves())
     x = torch.randn(4, 3)
     compare(exported(model, (x,), {"x0": {0: "rows"}}), model, (x,))
+
+
+class OneRow(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        if x.size(0) == 1:
+            return x
+        if x.size(0) < 3:
+            return x * 2
+        return x * 3
+
+
+class SeveralRows(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        y = x[1] if x.size(0) > 1 else x[0] * 5
+        return y if x.size(1) != 1 else -y
+
+
+@pytest.mark.parametrize("make", [OneRow, SeveralRows])
+def test_sizes_of_one_are_told_from_others(make) -> None:
+    model = torch.jit.script(make())
+    session = exported(model, (torch.randn(4, 3),), {"x0": {0: "n", 1: "m"}})
+    for sizes in ((1, 3), (2, 3), (5, 1), (1, 1)):
+        compare(session, model, (torch.randn(*sizes),))
+
+
+@pytest.mark.parametrize("opset", [11, 13, 16])
+def test_values_are_added_at_repeated_indices(opset) -> None:
+    class M(nn.Module):
+        def forward(self, x, i, j, y):
+            a = x.index_put((i,), y, accumulate=True)
+            return a.index_add(1, j, y[:2].t()[:, :2]).index_put((i, j[:1]), y[:, 0], accumulate=True)
+
+    def args(rows):
+        i = torch.tensor([0, -1, 2, 0])
+        return torch.randn(rows, 3), i, torch.tensor([1, 1]), torch.randn(4, 3)
+
+    model, sink = M().eval(), io.BytesIO()
+    torch.onnx.export(
+        model, args(3), sink, dynamo=False, opset_version=opset, input_names=["x", "i", "j", "y"],
+    )  # fmt: skip
+    compare(onnxruntime.InferenceSession(sink.getvalue(), providers=["CPUExecutionProvider"]), model, args(3))

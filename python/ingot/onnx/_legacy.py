@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import inspect
+import io
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -452,9 +453,16 @@ class Exported:
         self.options = options
 
     def bytes(self) -> bytes:
+        return self._write()
+
+    def write(self, f: str | io.BytesIO) -> None:
+        """Into a file or a buffer in memory, without another copy of the weights."""
+        self._write(f) if isinstance(f, str) else self._write(write=f.write)
+
+    def _write(self, *args: Any, **options: Any) -> Any:
         self.program._sync()
         try:
-            return self.program._program.write_onnx(**self.options)
+            return self.program._program.write_onnx(*args, **self.options, **options)
         except NotImplementedError as error:
             raise _unsupported(error, self.options["opset"]) from error
 
@@ -608,14 +616,6 @@ def warn_of_options(training: Any, operator_export_type: Any) -> None:
         )
 
 
-def _write(data: bytes, f: Any) -> None:
-    if isinstance(f, (str, os.PathLike)):
-        ingot._C.write_file(os.fspath(f), data)
-        return
-    f.write(data)
-    f.flush()
-
-
 def export(
     model: Any,
     args: Any,
@@ -639,25 +639,47 @@ def export(
     autograd_inlining: bool = True,
 ) -> None:
     """Writes a model as PyTorch's TorchScript exporter does."""
+    if isinstance(f, (str, os.PathLike)):
+        f = os.fspath(f)
+    elif type(f) is not io.BytesIO:
+        f.flush  # noqa: B018  # what cannot be written to is an error before anything is written
+    # Other files get the model as one piece.
+    direct = isinstance(f, str) or type(f) is io.BytesIO
+    start = f.tell() if type(f) is io.BytesIO else 0
     data = export_bytes(
-        model, args, verbose=verbose, training=training, input_names=input_names, output_names=output_names,
+        model, args, sink=f if direct else None, verbose=verbose, training=training,
+        input_names=input_names, output_names=output_names,
         operator_export_type=operator_export_type, opset_version=opset_version, export_params=export_params,
         do_constant_folding=do_constant_folding, dynamic_axes=dynamic_axes,
         keep_initializers_as_inputs=keep_initializers_as_inputs, custom_opsets=custom_opsets,
         add_node_names=add_node_names, export_modules_as_functions=export_modules_as_functions,
         autograd_inlining=autograd_inlining,
     )  # fmt: skip
-    if not isinstance(f, (str, os.PathLike)):
-        f.flush  # noqa: B018  # what cannot be written to is an error before anything is written
-    _write(data, f)
-    if operator_export_type == OperatorExportTypes.ONNX:
+    if not direct:
+        f.write(data)
+        f.flush()
+    if operator_export_type != OperatorExportTypes.ONNX:
+        return
+    if type(f) is io.BytesIO:
+        with f.getbuffer() as whole, whole[start:] as own:
+            check(own)
+    elif direct:
+        check_file(f)
+    else:
         check(data)
 
 
-def check(data: bytes) -> None:
+def check(data: bytes | memoryview) -> None:
     """The bytes are written whether or not the standard allows the model."""
     try:
         ingot._C._check_onnx_proto(data)
+    except RuntimeError as error:
+        raise reworded(error, errors.CheckerError) from error
+
+
+def check_file(path: str) -> None:
+    try:
+        ingot._C.check_onnx_file(path)
     except RuntimeError as error:
         raise reworded(error, errors.CheckerError) from error
 
@@ -677,9 +699,11 @@ def export_bytes(
     export_modules_as_functions: Any = False,
     autograd_inlining: bool = True,
     metadata: bool = False,
+    sink: str | io.BytesIO | None = None,
     **options: Any,
 ) -> bytes:
-    """The model's bytes. metadata: with the source lines of the nodes."""
+    """The model's bytes. metadata: with the source lines of the nodes. sink: where they are written to; then there are
+    none."""
     training = training or TrainingMode.EVAL
     if isinstance(model, nn.DataParallel):
         raise ValueError(
@@ -712,9 +736,16 @@ def export_bytes(
             functions=bool(export_modules_as_functions), python_ops=python_ops, **options,
         )  # fmt: skip
         exported.options["metadata"] = metadata
+        if sink is not None and not verbose:
+            exported.write(sink)
+            return b""
         data = exported.bytes()
         if verbose:
             print(f"Exported graph: {graph_of(data)[0]}")
+        if isinstance(sink, str):
+            ingot._C.write_file(sink, data)
+        elif sink is not None:
+            sink.write(data)
         return data
 
 

@@ -128,14 +128,22 @@ def _real(name: str) -> Any:
 
 @contextlib.contextmanager
 def kept_padded() -> Iterator[None]:
-    """While a model is captured for ONNX, sequences are not packed."""
-    library = Library(SPACE, "FRAGMENT")
+    """While a model is captured for ONNX, sequences are not packed. The operators on padded ones exist from the first
+    of them on."""
+    made: list[Library] = []
+
+    def pack(*args: Any, **kwargs: Any) -> Any:
+        if not made:
+            made.append(Library(SPACE, "FRAGMENT"))
+            for name, schema in _SCHEMAS.items():
+                made[0].define(schema)
+                made[0].impl(name, _real(name), "CompositeExplicitAutograd")
+                made[0]._register_fake(name, _fake(name))
+        return _pack(*args, **kwargs)
+
     try:
-        for name, schema in _SCHEMAS.items():
-            library.define(schema)
-            library.impl(name, _real(name), "CompositeExplicitAutograd")
-            library._register_fake(name, _fake(name))
-        with rnn.packing(_pack):
+        with rnn.packing(pack):
             yield
     finally:
-        library._destroy()
+        for library in made:
+            library._destroy()

@@ -5,6 +5,7 @@ operators in the order in which they would be translated, and the values that re
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -172,6 +173,38 @@ def _script_graph(script: Any, args: tuple) -> Graph:
     return Graph(graph, len(own))
 
 
+def _run(model: nn.Module, args: tuple) -> tuple[Any, Any, Any]:
+    with rnn.packing(None), function.handler(None):
+        return _trace._get_trace_graph(model, args, strict=False, _return_inputs_states=True)
+
+
+def _run_on_sizes(model: nn.Module, args: tuple) -> tuple[Any, Any, Any] | None:
+    """A run that computes nothing from the arguments, of which only sizes and types count: the graph has no values.
+    None: the model needs them, because it decides by data or has results whose sizes depend on data; or it has
+    something to say, which it says when it runs."""
+    if any(module.training for module in model.modules() if hasattr(module, "training")):
+        return None
+    if not all(type(leaf) is ingot.Tensor for leaf in pytree.tree_leaves(args) if isinstance(leaf, ingot.Tensor)):
+        return None
+    buffers = [(value, value._version, value.detach().clone()) for value in model.buffers()]
+    env = ingot._C.ShapeEnv()
+    found = None
+    try:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            fakes = pytree.tree_map_only(ingot.Tensor, lambda t: ingot._C.fake_from_tensor(env, t, None), args)
+            found = _run(model, fakes)
+    except Exception:  # the run on the arguments themselves raises it again, if it is an error of the model
+        pass
+    if found is not None and not said and not env._reads_data:
+        return found
+    for value, version, copy in buffers:
+        if value._version != version:
+            with ingot.no_grad():
+                value.copy_(copy)
+    return None
+
+
 def trace(model: Any, args: tuple) -> Graph:
     """Runs a module on copies of the arguments under the tracer, or takes the graph of a script."""
     if scripted.is_script(model):
@@ -179,10 +212,7 @@ def trace(model: Any, args: tuple) -> Graph:
     before = unique_state(model)
     changed = "state_dict changed after running the tracer; something weird is happening in your model!"
     try:
-        with rnn.packing(None), function.handler(None):
-            graph, result, states = _trace._get_trace_graph(
-                model, pytree.tree_map(_copied, args), strict=False, _return_inputs_states=True
-            )
+        graph, result, states = _run_on_sizes(model, args) or _run(model, pytree.tree_map(_copied, args))
     except RuntimeError as error:
         if list(before) != list(unique_state(model)):
             raise RuntimeError(changed) from error
