@@ -490,6 +490,8 @@ class ExportedProgram:
         fresh = ExportedProgram(program, self.call_spec, self._example_inputs, self._arg_names)
         fresh._graph_meta = dict(module.meta) or dict(self.graph_module.meta)
         fresh._signature, fresh._constant = signature, self.constants
+        fresh._verifiers = self._verifiers
+        fresh.validate()
         return fresh
 
     _transform = _transform_do_not_use
