@@ -14,6 +14,7 @@ from typing import Any
 import ingot
 from ingot import _C
 from ingot._C import GuardOnDataDependentSymNode, Tensor
+from ingot._library.custom_ops import NoFakeImplError
 from ingot.nn.utils.stateless import functional_call
 from ingot.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
@@ -505,6 +506,14 @@ def vmap(
         ]
         return _joined(results, out_dims, name)
 
+    def each(flat: list, dims: list, n: int, one: Callable, at: list) -> list:
+        """Slice by slice: an operator that is not ours has no rule for all of them."""
+        rows = []
+        for i in range(n):
+            slices = [flat[j] if dims[j] is None else flat[j].select(dims[j], i) for j in at]
+            rows.append(one(*slices))
+        return [(ingot.stack(column), True) for column in zip(*rows)]
+
     def whole(flat: list, spec: Any, dims: list, n: int) -> Any:
         at = [i for i, leaf in enumerate(flat) if isinstance(leaf, Tensor)]
         made: list = []
@@ -525,6 +534,8 @@ def vmap(
                 found = _C.batch_run(one, *given)
             except GuardOnDataDependentSymNode as error:
                 raise RuntimeError(_ITEM) from error
+            except NoFakeImplError:
+                found = each(flat, dims, n, one, at)
         leaves, out_spec = made
         rest = iter(found)
         columns = [next(rest) if isinstance(leaf, Tensor) else (leaf, False) for leaf in leaves]
