@@ -9,8 +9,9 @@ import ingot
 
 __all__ = [
     "export_api_rollout_check", "export_training_ir_rollout_check", "get_file_path", "get_file_path_2",
-    "get_writable_path", "justknobs_check", "justknobs_getval_int", "log_export_usage", "log_torch_jit_trace_exportability",
-    "log_torchscript_usage", "prepare_multiprocessing_environment", "resolve_library_path", "signpost_event",
+    "get_writable_path", "justknobs_check", "justknobs_getval_int", "log_export_usage",
+    "log_torch_jit_trace_exportability", "log_torchscript_usage", "prepare_multiprocessing_environment",
+    "resolve_library_path", "signpost_event",
 ]  # fmt: skip
 
 

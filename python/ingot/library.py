@@ -96,8 +96,8 @@ class Library:
             raise RuntimeError("impl should be passed either a name or an OpOverload object as the first argument")
         if "::" in op_name and op_name.split("::")[0] != self.ns:
             raise RuntimeError(
-                f'impl("{op_name}", ...): Explicitly provided namespace ({op_name.split("::")[0]}) in operator name does '
-                f"not match namespace of enclosing TORCH_LIBRARY block ({self.ns}).  Move this definition to the "
+                f'impl("{op_name}", ...): Explicitly provided namespace ({op_name.split("::")[0]}) in operator name '
+                f"does not match namespace of enclosing TORCH_LIBRARY block ({self.ns}).  Move this definition to the "
                 "TORCH_LIBRARY block corresponding to this namespace (and consider deleting the namespace from your "
                 "schema string.)"
             )

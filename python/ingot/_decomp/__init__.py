@@ -35,7 +35,8 @@ def register_decomposition(
 ) -> Callable:
     """A decorator: the function replaces the operators in programs that are decomposed with a table which has it."""
     if type not in global_decomposition_table:
-        raise AssertionError(f"register_decomposition: expected one of {sorted(global_decomposition_table)}, found {type}")
+        kinds = ", ".join(global_decomposition_table)
+        raise AssertionError(f"register_decomposition: expected one of {kinds}, found {type}")
     table = global_decomposition_table[type] if registry is None else registry
 
     def register(fn: Callable) -> Callable:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python's dispatcher chooses decompositions of composite operators while shapes are symbolic. The engine has one set of
-decompositions, which keep sizes symbolic, so there is nothing to switch."""
+"""Python's dispatcher chooses decompositions of composite operators while shapes are symbolic. The engine has one set
+of decompositions, which keep sizes symbolic, so there is nothing to switch."""
 from __future__ import annotations
 
 import contextlib

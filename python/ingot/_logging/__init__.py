@@ -9,9 +9,17 @@ from typing import Any
 __all__ = ["LazyString", "getArtifactLogger", "set_logs", "trace_structured", "warning_once"]
 
 # Components of set_logs and their loggers.
-_COMPONENTS = {"all": "torch", "aot": "torch._functorch", "dynamo": "torch._dynamo", "dynamic": "torch.fx.experimental.symbolic_shapes",
-               "export": "torch.export", "fake_tensor": "torch._subclasses", "fx": "torch.fx", "onnx": "torch.onnx", "torch": "torch"}  # fmt: skip
-_told: set[tuple[int, str]] = set()
+_COMPONENTS = {
+    "all": "torch",
+    "aot": "torch._functorch",
+    "dynamic": "torch.fx.experimental.symbolic_shapes",
+    "dynamo": "torch._dynamo",
+    "export": "torch.export",
+    "fake_tensor": "torch._subclasses",
+    "fx": "torch.fx",
+    "onnx": "torch.onnx",
+    "torch": "torch",
+}
 
 
 class LazyString:
@@ -46,6 +54,7 @@ def trace_structured(name: str, *args: Any, **kwargs: Any) -> None:
 
 def warning_once(logger: logging.Logger, message: str, *args: Any, **kwargs: Any) -> None:
     """A warning that a logger gives once."""
-    if (id(logger), message) not in _told:
-        _told.add((id(logger), message))
+    told = logger.__dict__.setdefault("_told_once", set())
+    if message not in told:
+        told.add(message)
         logger.warning(message, *args, **kwargs)

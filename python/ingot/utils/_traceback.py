@@ -12,7 +12,9 @@ from typing import Any
 
 import ingot
 
-__all__ = ["CapturedTraceback", "format_frame", "format_traceback_short", "report_compile_source_on_error", "shorten_filename"]
+__all__ = [
+    "CapturedTraceback", "format_frame", "format_traceback_short", "report_compile_source_on_error", "shorten_filename",
+]  # fmt: skip
 
 
 def shorten_filename(fn: str, *, base: str | None = None) -> str:

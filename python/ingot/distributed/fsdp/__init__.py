@@ -8,7 +8,9 @@ from typing import Any
 
 from ingot import nn
 
-__all__ = ["BackwardPrefetch", "CPUOffload", "FullyShardedDataParallel", "MixedPrecision", "ShardingStrategy", "StateDictType"]
+__all__ = [
+    "BackwardPrefetch", "CPUOffload", "FullyShardedDataParallel", "MixedPrecision", "ShardingStrategy", "StateDictType",
+]  # fmt: skip
 
 
 class ShardingStrategy(enum.Enum):
