@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import enum
+import logging
 import operator
 import typing
 import weakref
@@ -28,7 +29,9 @@ __all__ = [
     "parallel_or", "statically_known_false", "statically_known_true", "sym_eq",
 ]  # fmt: skip
 
-_SYMBOLIC = (_C.SymInt, _C.SymFloat, _C.SymBool)
+_SYMBOLIC = SymTypes = (_C.SymInt, _C.SymFloat, _C.SymBool)
+SymNode = _C.SymNode
+log = logging.getLogger("torch.fx.experimental.symbolic_shapes")
 
 
 class DimDynamic(enum.Enum):
