@@ -240,3 +240,11 @@ def test_sharded_modules_can_be_asked_for() -> None:
     assert not isinstance(nn.Linear(1, 1), FullyShardedDataParallel)
     with pytest.raises(RuntimeError, match="FSDP needs a non-CPU accelerator"):
         FullyShardedDataParallel(nn.Linear(1, 1))
+
+
+def test_extensions_in_cpp_are_refused_in_words() -> None:
+    from ingot.utils import cpp_extension
+
+    assert cpp_extension.CUDA_HOME is None and cpp_extension.include_paths() == []
+    with pytest.raises(RuntimeError, match="need PyTorch's headers"):
+        cpp_extension.load("kernels", ["kernels.cpp"])
