@@ -262,7 +262,11 @@ static PyObject *is_set_to(PyObject *o, PyObject *other) {
 
 static bool has_format(ig_ctx *c, const ig_tensor *t, const ig_value *format) {
   bool plain = format->kind == IG_KIND_NONE || format->memory_format == IG_CONTIGUOUS;
-  return plain ? ig_tensor_is_contiguous(c, t) : ig_tensor_has_format(c, t, format->memory_format);
+  ig_mode_scope mode = ig_mode_push_sym(c, c->mode->sym ? c->mode->sym : ig_tensor_sym(t));
+  bool yes =
+      plain ? ig_tensor_is_contiguous(c, t) : ig_tensor_has_format(c, t, format->memory_format);
+  ig_mode_pop(c, &mode);
+  return yes;
 }
 
 static PyObject *is_contiguous(PyObject *o, PyObject *const *args, Py_ssize_t n,

@@ -96,7 +96,7 @@ static PyObject *root_getattr(PyObject *o, PyObject *name) {
 
 static PyObject *namespace_repr(PyObject *o) {
   PyObject *name = ((py_namespace *)o)->name;
-  return name ? PyUnicode_FromFormat("<_OpNamespace '%U'>", name)
+  return name ? PyUnicode_FromFormat("<module 'torch.ops.%U' from 'torch.ops'>", name)
               : PyUnicode_FromString("<module 'torch.ops' from '_ops.py'>");
 }
 static PyObject *namespace_name(PyObject *o, void *unused) {

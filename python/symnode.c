@@ -249,11 +249,14 @@ static PyObject *symnode_has_hint(PyObject *o, PyObject *unused) {
   (void)unused;
   return PyBool_FromLong(ig_value_expr(&number_of(o)->v)->hinted);
 }
-static PyObject *symnode_require_hint(PyObject *o, PyObject *unused) {
-  (void)unused;
+static PyObject *symnode_require_hint(PyObject *o, PyObject *args, PyObject *kwargs) {
+  static char *names[] = {"fallback", NULL};
+  PyObject *fallback = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:require_hint", names, &fallback)) return NULL;
   PyObject *hint = symnode_hint(o, NULL);
   if (hint != Py_None) return hint;
   Py_DECREF(hint);
+  if (fallback != Py_None) return Py_NewRef(fallback);
   PyErr_Format(PyExc_RuntimeError, "%R is read from data and has no hint", number_of(o));
   return NULL;
 }
@@ -303,10 +306,42 @@ static PyObject *symnode_str(PyObject *o, PyObject *unused) {
   (void)unused;
   return symnode_repr(o);
 }
+// guard_int(file, line) and its kin: the value of the example, which a guard makes hold.
+static PyObject *symnode_guard_int(PyObject *o, PyObject *unused) {
+  (void)unused;
+  return PyNumber_Long(((py_symnode *)o)->number);
+}
+static PyObject *symnode_guard_float(PyObject *o, PyObject *unused) {
+  (void)unused;
+  return PyNumber_Float(((py_symnode *)o)->number);
+}
+static PyObject *symnode_guard_bool(PyObject *o, PyObject *unused) {
+  (void)unused;
+  int yes = PyObject_IsTrue(((py_symnode *)o)->number);
+  return yes < 0 ? NULL : PyBool_FromLong(yes);
+}
+static PyObject *symnode_clone(PyObject *o, PyObject *unused) {
+  (void)unused;
+  return Py_NewRef(o);
+}
+static PyObject *symnode_is_constant(PyObject *o, PyObject *unused) {
+  (void)o;
+  (void)unused;
+  Py_RETURN_FALSE;
+}
+static PyObject *symnode_constant(PyObject *o, void *unused) {
+  (void)o;
+  (void)unused;
+  Py_RETURN_NONE;
+}
 static PyGetSetDef symnode_getset[] = {
-    {"expr", symnode_expr, NULL, NULL, NULL},     {"_expr", symnode_expr, NULL, NULL, NULL},
-    {"hint", symnode_hint, NULL, NULL, NULL},     {"shape_env", symnode_env, NULL, NULL, NULL},
-    {"pytype", symnode_pytype, NULL, NULL, NULL}, {NULL, NULL, NULL, NULL, NULL},
+    {"expr", symnode_expr, NULL, NULL, NULL},
+    {"_expr", symnode_expr, NULL, NULL, NULL},
+    {"hint", symnode_hint, NULL, NULL, NULL},
+    {"shape_env", symnode_env, NULL, NULL, NULL},
+    {"pytype", symnode_pytype, NULL, NULL, NULL},
+    {"constant", symnode_constant, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
 };
 static PyMethodDef symnode_methods[] = {
     {"has_hint", symnode_has_hint, METH_NOARGS, NULL},
@@ -315,10 +350,16 @@ static PyMethodDef symnode_methods[] = {
     {"is_float", symnode_is_float, METH_NOARGS, NULL},
     {"is_bool", symnode_is_bool, METH_NOARGS, NULL},
     {"str", symnode_str, METH_NOARGS, NULL},
-    {"require_hint", symnode_require_hint, METH_NOARGS, NULL},
+    {"require_hint", (PyCFunction)(void (*)(void))symnode_require_hint,
+     METH_VARARGS | METH_KEYWORDS, NULL},
     {"maybe_as_int", symnode_maybe, METH_NOARGS, NULL},
     {"maybe_as_float", symnode_maybe, METH_NOARGS, NULL},
     {"maybe_as_bool", symnode_maybe, METH_NOARGS, NULL},
+    {"guard_int", symnode_guard_int, METH_VARARGS, NULL},
+    {"guard_float", symnode_guard_float, METH_VARARGS, NULL},
+    {"guard_bool", symnode_guard_bool, METH_VARARGS, NULL},
+    {"clone", symnode_clone, METH_NOARGS, NULL},
+    {"is_constant", symnode_is_constant, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 static PyTypeObject symnode_type = {

@@ -228,7 +228,7 @@ static Py_ssize_t tensor_length(PyObject *o) {
   }
   ig_int n = ig_sizes(t)[0];
   if (!n.expr) return (Py_ssize_t)n.value;
-  PyObject *sym = py_from_int(n);
+  PyObject *sym = py_int_of(t, n);
   Py_ssize_t out = sym ? PyNumber_AsSsize_t(sym, PyExc_OverflowError) : -1;
   Py_XDECREF(sym);
   return out;

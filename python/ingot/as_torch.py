@@ -25,6 +25,7 @@ TABLE: dict[str, str] = {
     "torch.__version__": "ingot.version:torch",
     "torch._C.*": "ingot._C",
     "torch._C._DisableTorchDispatch": "ingot.utils._python_dispatch:_DisableTorchDispatch",
+    "torch._C.FileCheck": "ingot.testing:FileCheck",
     "torch._C.ModuleDict": "ingot.jit._script:ModuleDict",
     "torch._C._get_tracing_state": "ingot.jit._trace:_get_tracing_state",
     "torch._C._nn.*": "ingot.nn._operators",

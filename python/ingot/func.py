@@ -14,11 +14,12 @@ from typing import Any
 import ingot
 from ingot import _C
 from ingot._C import GuardOnDataDependentSymNode, Tensor
+from ingot._library.custom_ops import NoFakeImplError
 from ingot.nn.utils.stateless import functional_call
 from ingot.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 __all__ = [
-    "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
+    "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
     "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip
 
@@ -505,6 +506,14 @@ def vmap(
         ]
         return _joined(results, out_dims, name)
 
+    def each(flat: list, dims: list, n: int, one: Callable, at: list) -> list:
+        """Slice by slice: an operator that is not ours has no rule for all of them."""
+        rows = []
+        for i in range(n):
+            slices = [flat[j] if dims[j] is None else flat[j].select(dims[j], i) for j in at]
+            rows.append(one(*slices))
+        return [(ingot.stack(column), True) for column in zip(*rows)]
+
     def whole(flat: list, spec: Any, dims: list, n: int) -> Any:
         at = [i for i, leaf in enumerate(flat) if isinstance(leaf, Tensor)]
         made: list = []
@@ -525,6 +534,8 @@ def vmap(
                 found = _C.batch_run(one, *given)
             except GuardOnDataDependentSymNode as error:
                 raise RuntimeError(_ITEM) from error
+            except NoFakeImplError:
+                found = each(flat, dims, n, one, at)
         leaves, out_spec = made
         rest = iter(found)
         columns = [next(rest) if isinstance(leaf, Tensor) else (leaf, False) for leaf in leaves]
@@ -613,3 +624,88 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
 
     params = stacked([dict(m.named_parameters()) for m in models])
     return params, stacked([dict(m.named_buffers()) for m in models])
+
+
+# ---- without writes ----
+
+
+def _stand_in(value: Tensor) -> Tensor:
+    """A tensor of the same kind that no capture knows: the numbers of symbolic sizes are those of the example."""
+
+    def number(n: Any) -> int:
+        return n if isinstance(n, int) else n.node.hint
+
+    sizes, strides = map(number, value.shape), map(number, value.stride())
+    return ingot.empty_strided(tuple(sizes), tuple(strides), dtype=value.dtype)
+
+
+def _functional_graph(fn: Callable, tensors: list[Tensor]) -> Any:
+    from ingot._functorch._trace import trace
+
+    dynamic = any(not isinstance(n, int) for t in tensors for n in t.shape)
+    with ingot.no_grad():
+        found = _C.capture_outside(lambda: trace(fn, [_stand_in(t) for t in tensors], dynamic=dynamic), (), {})
+    if found is None:
+        raise RuntimeError("functionalize: the function cannot be written without its mutations")
+    return found
+
+
+def _copying_views(gm: Any) -> None:
+    """Every view becomes the operator that copies."""
+    from ingot._export.passes.replace_view_ops_with_view_copy_ops_pass import get_view_copy_of_view_op, is_view_op
+
+    for node in gm.graph.nodes:
+        schema = getattr(node.target, "_schema", None) if node.op == "call_function" else None
+        if schema is not None and is_view_op(schema):
+            node.target = get_view_copy_of_view_op(schema) or node.target
+    gm.recompile()
+
+
+def functionalize(func: Callable, *, remove: str = "mutations") -> Callable:
+    """The function with the same results, computed without writing into tensors; at the end inputs that it writes get
+    their values. remove="mutations_and_views": and without views, whose operators are replaced by those that copy."""
+    if remove not in ("mutations", "mutations_and_views"):
+        raise RuntimeError(
+            f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}. Valid options are:\n"
+            "     remove='mutations': all inplace and out= operators will be removed from the program, and replaced "
+            "with their out-of-place equivalents.\n"
+            "     remove='mutations_and_views': In addition to the above, all aliasing operators {view} will be "
+            "replaced with their non-aliasing counterparts, {view}_copy.\n"
+        )
+
+    @functools.wraps(func)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        from ingot._functorch._trace import OutputType
+        from ingot.fx.interpreter import Interpreter
+
+        leaves, spec = tree_flatten((args, kwargs))
+        at = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
+        tensors = [leaves[i] for i in at]
+        out_spec: list[Any] = []
+
+        def flat(*given: Tensor) -> tuple:
+            replaced = _with(tuple(leaves), tuple(at), given)
+            own_args, own_kwargs = tree_unflatten(replaced, spec)
+            results, found = tree_flatten(func(*own_args, **own_kwargs))
+            out_spec[:] = [found]
+            return tuple(results)
+
+        try:
+            traced = _functional_graph(flat, tensors)
+        except GuardOnDataDependentSymNode:
+            if _C.capture_is_open():
+                raise
+            return func(*args, **kwargs)  # nobody sees how the results are computed
+        if remove == "mutations_and_views":
+            _copying_views(traced.graph_module)
+        values = list(Interpreter(traced.graph_module).run(*tensors))
+        written = traced.meta.mutated_inp_runtime_indices
+        results = values[len(written) : len(written) + traced.meta.num_outputs]
+        for index, value in zip(written, values, strict=False):
+            tensors[index].copy_(value)
+        for i, info in enumerate(traced.meta.output_info):
+            if info.output_type is OutputType.is_input:
+                results[i] = tensors[info.base_idx]
+        return tree_unflatten(results, out_spec[0])
+
+    return wrapped

@@ -73,9 +73,16 @@ class Library:
                 "def()s should be placed in the (unique) TORCH_LIBRARY block for their namespace."
             )
         tags = (tags,) if not isinstance(tags, (tuple, list)) else tags
+        for tag in tags:
+            if not isinstance(tag, _C.Tag):
+                raise TypeError(f"define(): incompatible function arguments: expected tags of torch.Tag, found {tag!r}")
         text = schema if "::" in schema.split("(")[0] else f"{self.ns}::{schema}"
         if text.split("::")[0] != self.ns:
-            raise RuntimeError(f"{schema}: its namespace is not '{self.ns}', the namespace of the library")
+            raise RuntimeError(
+                f"Explicitly provided namespace ({text.split('::')[0]}) in schema string does not match namespace of "
+                f"enclosing TORCH_LIBRARY block ({self.ns}).  Move this definition to the (unique) TORCH_LIBRARY block "
+                "corresponding to this namespace (and consider deleting the namespace from your schema string.)"
+            )
         overload = _C.library_define(text, tags)
         self._defined.append(overload)
         return overload._schema.name.partition("::")[2]
@@ -88,7 +95,12 @@ class Library:
         if not isinstance(op_name, str):
             raise RuntimeError("impl should be passed either a name or an OpOverload object as the first argument")
         if "::" in op_name and op_name.split("::")[0] != self.ns:
-            raise RuntimeError(f"{op_name}: its namespace is not '{self.ns}', the namespace of the library")
+            raise RuntimeError(
+                f'impl("{op_name}", ...): Explicitly provided namespace ({op_name.split("::")[0]}) in operator name '
+                f"does not match namespace of enclosing TORCH_LIBRARY block ({self.ns}).  Move this definition to the "
+                "TORCH_LIBRARY block corresponding to this namespace (and consider deleting the namespace from your "
+                "schema string.)"
+            )
         return _overload(op_name if "::" in op_name else f"{self.ns}::{op_name}")
 
     def _claim(self, overload: Any, key: str) -> None:

@@ -77,6 +77,19 @@ static ig_status expect(ig_ctx *c, ig_pt2_archive *a, const char *member, const 
                  a->name, member, (int)(b.n < 40 ? b.n : 40), (const char *)b.at, want);
 }
 
+// Releases up to 2.5 write the version of the schema beside the program: "7.3".
+static ig_status check_version(ig_ctx *c, ig_pt2_archive *a) {
+  const ig_zip_entry *e = ig_zip_find(&a->zip, "version");
+  ig_bytes b = {0};
+  if (!e) return IG_OK;
+  IG_RETURN_IF_ERR(ig_zip_read_text(c, e, NULL, &a->arena, &b));
+  bool known = b.n && b.at[0] >= '1' && b.at[0] <= '8' && (b.n == 1 || b.at[1] == '.');
+  if (known) return IG_OK;
+  return ig_fail(c, IG_UNSUPPORTED | IG_E_PT2_UNSUPPORTED,
+                 "%s: Serialized version '%.*s' does not match our current schema version (8, 2)",
+                 a->name, (int)(b.n < 40 ? b.n : 40), (const char *)b.at);
+}
+
 // "model", or the only one there is.
 static ig_status find_model(ig_ctx *c, ig_pt2_archive *a) {
   size_t found = 0;
@@ -103,6 +116,7 @@ static ig_status find_model(ig_ctx *c, ig_pt2_archive *a) {
 static ig_status open_all(ig_ctx *c, ig_pt2_archive *a) {
   const ig_limits *limits = a->options ? a->options->limits : NULL;
   IG_RETURN_IF_ERR(ig_zip_open(c, a->name, a->file->bytes, limits, &a->zip));
+  IG_RETURN_IF_ERR(check_version(c, a));
   if (ig_zip_find(&a->zip, "serialized_exported_program.json")) return IG_OK;
   IG_RETURN_IF_ERR(find_root(c, a));
   IG_RETURN_IF_ERR(expect(c, a, "archive_format", "pt2"));

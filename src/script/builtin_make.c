@@ -235,7 +235,29 @@ static ig_value read_dim(reader *r, int dim, const ig_stype *type) {
   return s ? ig_of_sobj(s) : ig_none();
 }
 
+// Elements that a capture does not know: each is read by a call of its own and becomes a symbol.
+static ig_value read_fakes(const ig_sbuiltin_call *k, ig_tensor *t, const ig_stype *type) {
+  ig_ctx *c = k->c;
+  if (t->ndim == 0) return ig_sb_element(c, t);
+  if (ig_sizes(t)[0].expr) {
+    ig_fail_text(c, IG_OUTPUT_DATA, "tolist(): the length of the list is not known");
+    return ig_none();
+  }
+  size_t n = (size_t)ig_sizes(t)[0].value;  // concrete: no symbol
+  ig_sobj_seq *s = ig_sobj_seq_make(c, IG_SOBJ_LIST, type, NULL, n);
+  const ig_stype *inner = type && type->kind == IG_STYPE_LIST ? type->at[0] : NULL;
+  for (size_t i = 0; s && i < n; i++) {
+    ig_tensor *row = ig_select_int(c, t, ig_const(0), ig_const((int64_t)i));
+    s->at[i] = row ? read_fakes(k, row, inner) : ig_none();
+  }
+  return s ? ig_of_sobj(s) : ig_none();
+}
+
 static void read(const ig_sbuiltin_call *k, ig_tensor *t, const ig_stype *type) {
+  if (t && ig_is_fake(t) && k->c->mode->capture) {
+    k->out[0] = read_fakes(k, t, type);
+    return;
+  }
   t = t ? ig_contiguous(k->c, t) : NULL;
   if (!t) return;
   if (ig_is_fake(t)) {

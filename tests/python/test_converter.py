@@ -104,3 +104,15 @@ def test_numbers_read_from_literals_are_constants() -> None:
     x = torch.arange(6.0).reshape(2, 3)
     program = TS2EPConverter(torch.jit.script(Part()), (x,)).convert()
     assert program.module()(x).tolist() == [[0, 1], [3, 4]]
+
+
+@torch.jit.script
+def read_list(x):
+    numbers: list[int] = x.tolist()
+    return numbers[0] + numbers[1]
+
+
+def test_numbers_of_a_tensor_as_a_list() -> None:
+    program = TS2EPConverter(read_list, (torch.tensor([3, 4]),)).convert()
+    assert program.module()(torch.tensor([3, 4])) == 7
+    assert program.module()(torch.tensor([10, 5])) == 15

@@ -281,3 +281,74 @@ def test_dynamic_shapes_as_data():
         _load_dynamic_shapes({"dynamic_shapes": [["q"]], "dims": {}}, from_dict=True)
     with pytest.raises(torch._dynamo.exc.UserError, match="to map `min` to an int, got a: x"):
         _load_dynamic_shapes({"dynamic_shapes": [], "dims": {"a": {"min": "x", "max": 1, "derived": []}}}, True)
+
+
+def test_a_copy_of_a_program_is_independent() -> None:
+    import copy
+
+    class Net(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = torch.nn.Linear(2, 2)
+            self.register_buffer("count", torch.zeros(1))
+
+        def forward(self, x):
+            self.count.add_(1)
+            return torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (self.linear(x),)) + self.count
+
+    rows = torch.export.Dim("rows", max=7)
+    program = torch.export.export(Net(), (torch.ones(3, 2),), dynamic_shapes={"x": {0: rows}})
+    again = copy.deepcopy(program)
+    assert str(again) == str(program)
+    assert again.graph_signature == program.graph_signature and again.range_constraints == program.range_constraints
+    again.state_dict["linear.weight"].data.zero_()
+    for node in again.graph.nodes:
+        if node.op == "call_function":
+            del node.meta["val"]
+            break
+    with pytest.raises(torch._export.verifier.SpecViolationError, match="missing val"):
+        again.validate()
+    program.validate()
+    assert program.state_dict["linear.weight"].abs().sum() > 0
+    with pytest.raises(RuntimeError, match="to be <= 7"):
+        copy.deepcopy(program).module()(torch.ones(9, 2))
+
+
+def test_what_a_pass_returns_is_verified() -> None:
+    from ingot.fx.passes.infra.pass_base import PassResult
+
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            return x + 1
+
+    def other_target(gm):
+        for node in gm.graph.nodes:
+            if node.op == "call_function":
+                node.target = torch.add
+        gm.recompile()
+        return PassResult(gm, True)
+
+    program = torch.export.export(Net(), (torch.ones(2),))
+    with pytest.raises(torch._export.verifier.SpecViolationError, match="is not an allowed operator type"):
+        program._transform_do_not_use(other_target)
+
+
+def test_mutating_calls_have_their_operands_by_position() -> None:
+    from ingot.export._remove_auto_functionalized_pass import unsafe_remove_auto_functionalized_pass
+
+    with torch.library._scoped_library("positional", "FRAGMENT") as lib:
+        lib.define("scale_(Tensor(a!) x, float by) -> ()")
+        lib.impl("scale_", lambda x, by: [x.mul_(by)] and None, "CPU")
+        torch.library.register_fake("positional::scale_", lambda x, by: None, lib=lib)
+
+        class Net(torch.nn.Module):
+            def forward(self, x):
+                y = x + 1
+                torch.ops.positional.scale_(y, 3.0)
+                return y
+
+        program = torch.export.export(Net(), (torch.ones(2),)).run_decompositions()
+        program = unsafe_remove_auto_functionalized_pass(program)
+        call = next(n for n in program.graph.nodes if n.target is torch.ops.positional.scale_.default)
+        assert [str(a) for a in call.args] == ["add", "3.0"] and call.kwargs == {}
+        assert program.module()(torch.ones(2)).tolist() == [6.0, 6.0]

@@ -215,3 +215,11 @@ def test_ranges_that_contradict():
     assert str((ValueRanges.unknown(), ValueRanges.unknown_int())) == "(VR[-oo, oo], VR[-int_oo, int_oo])"
     with pytest.raises(ValueRangeError):
         ValueRanges(5, 1)
+
+
+def test_layouts_outside_of_the_mode() -> None:
+    mode = FakeTensorMode(shape_env=ShapeEnv())
+    x = mode.from_tensor(torch.ones(3, 4))
+    assert x.is_contiguous() and not x.t().is_contiguous()
+    assert len(x) == 3
+    assert [str(g[0]) for g in mode.shape_env.guards] == ["Eq(s0, 3)"]

@@ -9,6 +9,7 @@ import pytest
 import func_cases
 import ingot
 from ingot.func import functional_call, grad, hessian, jacrev, stack_module_state, vjp, vmap
+from ingot.fx.experimental.proxy_tensor import make_fx
 from test_optim import same
 
 GOLDEN = json.loads((pathlib.Path(__file__).parent / "golden_func.json").read_text())
@@ -87,3 +88,49 @@ def test_nothing_is_left_on_the_arguments():
     assert hessian(lambda t: t.sum())(x).tolist() == [[0, 0], [0, 0]]
     with ingot.no_grad():
         assert grad(lambda t: (t**2).sum())(x).tolist() == [2, 2]
+
+
+def test_functionalize_writes_inputs_at_the_end() -> None:
+    def update(x, y):
+        x.add_(1)
+        x.t().mul_(y)
+        return x.sum(), x
+
+    x, y = ingot.ones(2, 2), ingot.tensor(3.0)
+    total, same = ingot.func.functionalize(update)(x, y)
+    assert total.item() == 24.0 and same is x and x.tolist() == [[6.0, 6.0], [6.0, 6.0]]
+    code = make_fx(ingot.func.functionalize(update))(ingot.ones(2, 2), y).code
+    assert "add_" not in code and "mul_" not in code and code.count("copy_.default") == 1
+
+
+@pytest.mark.parametrize("mode", ["real", "symbolic"])
+def test_functionalize_removes_views(mode: str) -> None:
+    def update(x):
+        y = x.clone()
+        z = y.view(-1)
+        z.add_(1)
+        return y, {"flat": z}
+
+    wrapped = ingot.func.functionalize(update, remove="mutations_and_views")
+    gm = make_fx(wrapped, tracing_mode=mode)(ingot.ones(2, 3))
+    assert "aten.view_copy" in gm.code and "aten.view." not in gm.code
+    assert wrapped(ingot.ones(2))[1]["flat"].tolist() == [2.0, 2.0]
+    with pytest.raises(RuntimeError, match="received invalid argument for remove=x"):
+        ingot.func.functionalize(update, remove="x")
+
+
+def test_functionalize_of_what_depends_on_data() -> None:
+    def choose(x):
+        return x.add_(1) if x.sum() > 0 else x
+
+    assert ingot.func.functionalize(choose)(ingot.ones(2)).tolist() == [2.0, 2.0]
+
+
+def test_vmap_over_an_operator_of_others() -> None:
+    @ingot.library.custom_op("vmapped::scale", mutates_args=())
+    def scale(x: ingot.Tensor, by: float) -> ingot.Tensor:
+        return ingot.from_numpy(x.numpy() * by)
+
+    x = ingot.arange(6.0).reshape(2, 3)
+    assert ingot.equal(ingot.vmap(lambda row: scale(row, 2.0) + 1)(x), x * 2 + 1)
+    assert ingot.equal(ingot.vmap(lambda row: scale(row, 2.0), in_dims=1, out_dims=1)(x), x * 2)

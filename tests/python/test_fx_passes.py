@@ -328,3 +328,58 @@ def test_drawings():
             graph_drawer.FxGraphDrawer(fx.symbolic_trace(nn.ReLU()), "relu")
     else:
         assert graph_drawer.FxGraphDrawer(fx.symbolic_trace(Normed()), "net").get_dot_graph().get_nodes()
+
+
+def test_split_module_passes_attributes_to_the_parts() -> None:
+    class Net(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.ones(2))
+
+        def forward(self, x):
+            return (x + self.weight) * self.weight
+
+    gm = torch.fx.symbolic_trace(Net())
+    split = torch.fx.passes.split_module.split_module(gm, gm, lambda n: int(n.name == "mul"))
+    assert list(dict(split.named_parameters())) == ["weight"]
+    assert [n.name for n in split.submod_1.graph.nodes if n.op == "placeholder"] == ["add", "weight"]
+    assert torch.equal(split(torch.ones(2)), Net()(torch.ones(2)))
+
+
+def test_a_part_without_results_has_no_output() -> None:
+    graph = torch.fx.Graph()
+    x = graph.placeholder("x")
+    graph.call_function(torch._assert, (x, "no"))
+    graph.output(graph.call_function(torch.neg, (x,)))
+    gm = torch.fx.GraphModule({}, graph)
+    split = torch.fx.passes.split_module.split_module(gm, gm, lambda n: int(n.target is torch.neg))
+    assert [n.op for n in split.submod_0.graph.nodes] == ["placeholder", "call_function"]
+
+
+def test_source_partitions_by_layer_and_function() -> None:
+    from ingot.fx.passes.utils.source_matcher_utils import get_source_partitions
+
+    net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 2))
+    program = torch.export.export(net, (torch.ones(1, 2),))
+    found = get_source_partitions(program.graph, [torch.nn.Linear, torch.tanh])
+    assert [[n.name for n in p.output_nodes] for p in found[torch.nn.Linear]] == [["linear"], ["linear_1"]]
+    assert torch.tanh not in found
+
+
+def test_split_const_gm() -> None:
+    from ingot._inductor.compile_fx import split_const_gm
+
+    class Net(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.ones(2))
+            self.register_buffer("bias", torch.ones(2))
+
+        def forward(self, x):
+            return x * (self.weight * 2 + self.bias) + self.bias
+
+    gm = torch.export.export(Net(), (torch.ones(2),)).module()
+    constants, places = split_const_gm(gm)
+    assert places == {"_FOLDED_CONST_bias": 0, "_FOLDED_CONST_add": 1}
+    assert [t.tolist() for t in constants()] == [[1.0, 1.0], [3.0, 3.0]]
+    assert gm(torch.ones(2)).tolist() == [4.0, 4.0]

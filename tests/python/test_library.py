@@ -481,3 +481,36 @@ def test_kernels_and_fakes_once():
         lib.define("f(Tensor x) -> Tensor")
         lib.impl("f", lambda x: x + 2, "CPU")
         assert torch.ops.once.f(torch.ones(1)).tolist() == [3]
+
+
+def test_views_have_no_formula() -> None:
+    with torch.library._scoped_library("viewing", "FRAGMENT") as lib:
+        lib.define("part(Tensor(a) x) -> Tensor(a)")
+        with pytest.raises(RuntimeError, match="for non-functional operator viewing.part.default"):
+            torch.library.register_autograd("viewing::part", lambda ctx, g: g, lib=lib)
+        with pytest.raises(RuntimeError, match=r"provided namespace \(aten\) in operator name does not match"):
+            lib.impl("aten::sin", lambda x: x, "CPU")
+        with pytest.raises(RuntimeError, match=r"provided namespace \(other\) in schema string does not match"):
+            lib.define("other::f(Tensor x) -> Tensor")
+        with pytest.raises(TypeError, match="incompatible function arguments"):
+            lib.define("tagged(Tensor x) -> Tensor", tags="no tag")
+
+
+def test_registered_decompositions() -> None:
+    from ingot._decomp import get_decompositions, register_decomposition, remove_decompositions
+    from ingot.fx.experimental.proxy_tensor import make_fx
+
+    table: dict = {}
+
+    @register_decomposition(torch.ops.aten.relu, table)
+    def relu(x):
+        return x.clamp(min=0)
+
+    assert set(table) >= {torch.ops.aten.relu.default}
+    code = make_fx(lambda x: x.relu() + 1, decomposition_table=table)(torch.ones(2)).code
+    assert "clamp" in code and "relu" not in code
+    with pytest.raises(RuntimeError, match="duplicate registrations"):
+        register_decomposition(torch.ops.aten.relu.default, table)(relu)
+    remove_decompositions(table, [torch.ops.aten.relu])
+    assert table == {}
+    assert get_decompositions([torch.ops.aten.silu])

@@ -190,3 +190,61 @@ def test_examples_of_help_run():
         lines = [line for line in getattr(ingot, name).__doc__.splitlines() if ">>>" in line]
         for line in lines:
             eval(line.split(">>>")[1].strip(), {"ingot": ingot})
+
+
+def test_versions_compare() -> None:
+    from ingot.torch_version import TorchVersion
+
+    version = TorchVersion("2.5.1+cpu")
+    assert version >= "2.5" and version > (2, 5) and version < "2.10.0"
+    assert version != "2.5.1" and version == "2.5.1+cpu"
+    assert TorchVersion("2.5.0rc1") < "2.5" < TorchVersion("2.5.0.post1")
+    assert TorchVersion("2.5.0") == (2, 5) and isinstance(version, str)
+
+
+def test_settings_are_patched_for_a_while() -> None:
+    from ingot._functorch import config
+
+    with config.patch(unlift_effect_tokens=True):
+        assert config.unlift_effect_tokens
+    assert not config.unlift_effect_tokens
+    with pytest.raises(AttributeError, match="torch._functorch.config.no_such_setting does not exist"):
+        config.no_such_setting = 1
+    assert "cse" in config.to_dict()
+
+
+def test_stacks_are_taken_now_and_printed_later() -> None:
+    from ingot.utils._traceback import CapturedTraceback, format_traceback_short
+
+    text = "".join(CapturedTraceback.extract().format())
+    assert "test_stacks_are_taken_now_and_printed_later" in text and "CapturedTraceback.extract()" in text
+    try:
+        raise ValueError
+    except ValueError as error:
+        assert "in test_stacks" in format_traceback_short(error.__traceback__)
+
+
+def test_graphs_that_write_or_return_their_inputs() -> None:
+    from ingot._higher_order_ops.utils import _has_potential_branch_input_alias, _has_potential_branch_input_mutation
+
+    x = (ingot.ones(2),)
+    assert _has_potential_branch_input_mutation(lambda x: x.view(-1).add_(1), x)
+    assert not _has_potential_branch_input_mutation(lambda x: x.clone().add_(1), x)
+    assert _has_potential_branch_input_alias(lambda x: x[0], x)
+    assert not _has_potential_branch_input_alias(lambda x: x + 1, x)
+
+
+def test_sharded_modules_can_be_asked_for() -> None:
+    from ingot.distributed.fsdp import FullyShardedDataParallel
+
+    assert not isinstance(nn.Linear(1, 1), FullyShardedDataParallel)
+    with pytest.raises(RuntimeError, match="FSDP needs a non-CPU accelerator"):
+        FullyShardedDataParallel(nn.Linear(1, 1))
+
+
+def test_extensions_in_cpp_are_refused_in_words() -> None:
+    from ingot.utils import cpp_extension
+
+    assert cpp_extension.CUDA_HOME is None and cpp_extension.include_paths() == []
+    with pytest.raises(RuntimeError, match="need PyTorch's headers"):
+        cpp_extension.load("kernels", ["kernels.cpp"])

@@ -543,3 +543,18 @@ def test_map_with_a_number_and_one_row_of_values(tmp_path):
         else:
             with pytest.raises(ValueError, match=f"found {count} values to map over, expected 1 to 2"):
                 ingot.export.load(old)
+
+
+@pytest.mark.parametrize("version", ["-1", "0.1", "9.0", "77"])
+def test_a_file_of_another_version_is_refused(version: str) -> None:
+    class Net(nn.Module):
+        def forward(self, x):
+            return x + 1
+
+    file = io.BytesIO()
+    save(export(Net(), (ingot.ones(2),)), file)
+    with zipfile.ZipFile(file, "a") as archive:
+        archive.writestr("version", version)
+    file.seek(0)
+    with pytest.raises(RuntimeError, match=r"Serialized version .* does not match our current"):
+        load(file)

@@ -285,3 +285,19 @@ def test_environments():
     env.check_equal(env)
     with pytest.raises(AssertionError, match="ShapeEnv not equal"):
         env.check_equal(symbolic_shapes.ShapeEnv())
+
+
+def test_nodes_give_hints_and_guards() -> None:
+    from ingot.fx.experimental.symbolic_shapes import definitely_false, definitely_true, hint_int
+
+    env = ShapeEnv()
+    read = env.create_unbacked_symint()
+    assert hint_int(read, fallback=7) == 7 and read.node.require_hint(fallback=3) == 3
+    torch._check_is_size(read)
+    assert not definitely_true(read >= 0) and not definitely_false(read < 0)
+    from ingot._dynamo.source import ConstantSource
+
+    source = ConstantSource("n")
+    size = env.create_symintnode(env.create_symbol(5, source), hint=5, source=source)
+    assert size.node.guard_int("", 0) == 5 and size.node.constant is None
+    assert [str(g[0]) for g in env.guards] == ["Eq(s0, 5)"]

@@ -10,7 +10,10 @@ from typing import Any
 from ingot._dynamo.backends.registry import lookup_backend
 from ingot._dynamo.utils import same
 
-__all__ = ["CompileCounter", "CompileCounterWithBackend", "EagerAndRecordGraphs", "normalize_gm", "same"]
+__all__ = [
+    "CompileCounter", "CompileCounterWithBackend", "EagerAndRecordGraphs", "normalize_gm", "rand_strided",
+    "remove_trailing_space", "same", "strip_comment",
+]  # fmt: skip
 
 _CALLS = ("call_function", "call_method", "call_module")
 
@@ -60,5 +63,23 @@ class EagerAndRecordGraphs:
 
 def normalize_gm(gm_str: str) -> str:
     """The code of a graph module without lines that are comments, and without blanks at the ends of lines."""
-    lines = [line.rstrip() for line in re.sub(r"(?m)^ *#.*\n?", "", gm_str).split("\n")]
-    return "\n".join(lines)
+    return remove_trailing_space(strip_comment(gm_str))
+
+
+def remove_trailing_space(code: str) -> str:
+    return "\n".join(line.rstrip() for line in code.split("\n"))
+
+
+def strip_comment(code: str) -> str:
+    """The code without lines that are comments."""
+    return re.sub(r"(?m)^ *#.*\n?", "", str(code))
+
+
+def rand_strided(size: Any, stride: Any, dtype: Any = None, device: str = "cpu", extra_size: int = 0) -> Any:
+    """Random numbers with these sizes and strides."""
+    import ingot
+
+    room = sum((n - 1) * step for n, step in zip(size, stride, strict=True)) + 1 + extra_size
+    dtype = dtype or ingot.float32
+    whole = ingot.randn(room) if dtype.is_floating_point else ingot.randint(0, 5, (room,))
+    return ingot.as_strided(whole.to(dtype), tuple(size), tuple(stride))

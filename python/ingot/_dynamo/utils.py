@@ -7,6 +7,7 @@ from typing import Any
 
 import ingot
 from ingot._C import Tensor
+from ingot._guards import detect_fake_mode  # noqa: F401 (programs import it from here)
 
 # What was captured: frames, stats, graph_break, by reason; see torch._dynamo.utils of PyTorch.
 counters: defaultdict[str, Counter[str]] = defaultdict(Counter)

@@ -9,7 +9,7 @@ from typing import Any
 from ingot import _C, nn
 from ingot.export import _trace
 
-__all__ = ["TS2EPConverter"]
+__all__ = ["ExplainTS2FXGraphConverter", "TS2EPConverter"]
 
 
 class _FunctionModule(nn.Module):
@@ -30,6 +30,41 @@ def as_module(script: Any) -> nn.Module:
 
 def as_args(args: Any) -> tuple:
     return args if isinstance(args, tuple) else (args,)
+
+
+class ExplainTS2FXGraphConverter:
+    """What of a script's graph cannot be converted: nothing that the compiler of scripts accepted, because the
+    conversion runs the script."""
+
+    class _DictMock(dict):
+        """A dictionary that knows every key: one value for those that it was not given."""
+
+        def __init__(self, dict_data: dict[Any, Any], mock_value: Any) -> None:
+            super().__init__(dict_data)
+            self.mock_value = mock_value
+
+        def __getitem__(self, key: Any) -> Any:
+            return super().__getitem__(key) if super().__contains__(key) else self.mock_value
+
+        def __contains__(self, key: Any) -> bool:
+            return True
+
+    def __init__(
+        self,
+        ts_graph: Any,
+        name_to_param: dict[str, Any],
+        name_to_buffer: dict[str, Any],
+        blocks_to_lifted_attrs: dict[Any, Any],
+        name_to_non_tensor_attribute: dict[str, Any],
+        name_to_constant: dict[str, Any],
+    ) -> None:
+        self.ts_graph = ts_graph
+        self.name_to_param = self._DictMock(name_to_param, None)
+        self.name_to_buffer = self._DictMock(name_to_buffer, None)
+        self.unsupported_node_list: list[Any] = []
+
+    def explain(self) -> None:
+        """Fills unsupported_node_list."""
 
 
 class TS2EPConverter:

@@ -158,7 +158,8 @@ class _ExportPassBaseDeprecatedDoNotUse(PassBase):
     def output(self, results: Any, meta: NodeMetadata) -> ProxyValue:
         node = self._graphs[-1].output(pytree.tree_map(self._operand, results))
         node.meta.update(meta.data)
-        return ProxyValue(_plain(results, "data"), node)
+        node.meta["val"] = data = _plain(results, "data")
+        return ProxyValue(data, node)
 
     def _branch(self, fn: fx.GraphModule, inputs: Any) -> fx.GraphModule:
         return self.call_submodule(fn, tuple(_plain(list(inputs), "data"))).graph_module

@@ -42,5 +42,30 @@ def _impl(f: Callable, xs: Any, pos_args: Any = ()) -> Any:
     return tuple(_C.hop_map(flat, list(xs), list(pos_args)))
 
 
+def _unstack_pytree(xs: Any) -> list[Any]:
+    """A tree of tensors as one tree per slice along dimension 0."""
+    leaves, spec = pytree.tree_flatten(xs)
+    if not all(isinstance(x, Tensor) for x in leaves):
+        raise RuntimeError(f"Leaves of xs must be Tensor {leaves}")
+    if not all(x.shape[0] == leaves[0].shape[0] for x in leaves):
+        raise RuntimeError(f"Leaves of xs must have same leading dimension size {[x.shape for x in leaves]}")
+    return [pytree.tree_unflatten(list(row), spec) for row in zip(*leaves, strict=True)]
+
+
+def _stack_pytree(pytrees: list[Any]) -> Any:
+    """Trees of tensors as one, whose tensors are stacked; what is no tensor must be None."""
+    flat = [pytree.tree_flatten(tree) for tree in pytrees]
+    columns = list(zip(*(leaves for leaves, _ in flat), strict=True))
+    stacked: list[Any] = []
+    for column in columns:
+        if all(isinstance(x, Tensor) for x in column):
+            stacked.append(_C.ops.aten.stack.default(list(column)))
+        elif all(x is None for x in column):
+            stacked.append(None)
+        else:
+            raise RuntimeError(f"Cannot stack {column}.")
+    return pytree.tree_unflatten(stacked, flat[0][1])
+
+
 map_impl = HigherOrderOperator("map_impl", _impl)
 _C.hop_register("map_impl", map_impl)

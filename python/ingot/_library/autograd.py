@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ingot._C import Tensor
-from ingot._library.utils import fill_defaults, has_kwarg_only_args, is_mutable_schema, is_tensorlist_like_type
+from ingot._library.utils import fill_defaults, has_kwarg_only_args, is_functional_schema, is_tensorlist_like_type
 from ingot._modes import no_grad
 from ingot.utils import _pytree as pytree
 
@@ -15,8 +15,8 @@ __all__ = ["AutogradRule", "check_functional"]
 
 
 def check_functional(op: Any, schema: Any) -> None:
-    """RuntimeError: the operator writes arguments, so that it can have no formula."""
-    if is_mutable_schema(schema):
+    """RuntimeError: the operator writes arguments or returns views, so that it can have no formula."""
+    if not is_functional_schema(schema):
         raise RuntimeError(
             f"Cannot register autograd formula for non-functional operator {op} with schema {schema}. Please create a "
             "functional operator and register an autograd formula for that."

@@ -40,6 +40,10 @@ def _check_no_alias(name: str, fn: Callable, args: tuple, kwargs: dict, result: 
         seen.add(_C.storage_key(t))
 
 
+class NoFakeImplError(RuntimeError):
+    """An operator is asked for results without elements, and nobody said how they are made."""
+
+
 class CustomOpDef:
     """What custom_op makes of a function: an operator that is called like the function."""
 
@@ -79,7 +83,7 @@ class CustomOpDef:
         return self._opoverload(*args, **kwargs)
 
     def _no_fake(self, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError(
+        raise NoFakeImplError(
             f"There was no fake impl registered for {self}. This is necessary for torch.compile/export/fx tracing to "
             f"work. Please use `{self._init_fn.__name__}.register_fake` to add an fake impl."
         )

@@ -175,3 +175,9 @@ def infer_schema(prototype_function: Callable, /, *, mutates_args: Any, op_name:
     inference = _Inference(prototype_function, mutates_args)
     parameters = inference.parameters()
     return f"{op_name or ''}({parameters}) -> {inference.returns()}"
+
+
+def tuple_to_list(tuple_type: Any) -> Any:
+    """The type of a list with the elements of a tuple: List[int] for Tuple[int, int]."""
+    of = tuple(a for a in typing.get_args(tuple_type) if a is not Ellipsis)
+    return typing.List[typing.Union[of]] if of else typing.List  # noqa: UP006, UP007 (what schemas are inferred from)

@@ -18,8 +18,14 @@ def _replace(graph: Graph, call: Node) -> None:
     schema = op._schema
     mutated = [a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
     results = len(schema.returns)
+    given = dict(call.kwargs)
+    positional = []
+    for argument in schema.arguments:
+        if argument.kwarg_only or argument.name not in given:
+            break
+        positional.append(given.pop(argument.name))
     with graph.inserting_before(call):
-        plain = graph.call_function(op, kwargs=dict(call.kwargs))
+        plain = graph.call_function(op, tuple(positional), given)
     plain.meta.update({k: v for k, v in call.meta.items() if k != "val"})
     whole = call.meta.get("val")
     if whole is not None and results:

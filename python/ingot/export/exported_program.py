@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 import os
@@ -490,9 +491,26 @@ class ExportedProgram:
         fresh = ExportedProgram(program, self.call_spec, self._example_inputs, self._arg_names)
         fresh._graph_meta = dict(module.meta) or dict(self.graph_module.meta)
         fresh._signature, fresh._constant = signature, self.constants
+        fresh._verifiers = self._verifiers
+        fresh.validate()
         return fresh
 
     _transform = _transform_do_not_use
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ExportedProgram:
+        module = copy.deepcopy(self.graph_module, memo)
+        signature = copy.deepcopy(self.graph_signature, memo)
+        state, constants = copy.deepcopy(self.state_dict, memo), copy.deepcopy(self.constants, memo)
+        module.graph._sync()
+        program = _program_of(self._program, module.graph, signature, state, constants)
+        examples = copy.deepcopy(self._example_inputs, memo)
+        fresh = type(self)(program, (self.call_spec.in_spec, self.call_spec.out_spec), examples, self._arg_names)
+        fresh._graph_meta = dict(module.meta) or dict(self._graph_meta)
+        fresh._signature, fresh._state, fresh._constant = signature, state, constants
+        fresh._verifiers = self._verifiers
+        fresh._ranges = None if self._ranges is None else dict(self._ranges)
+        memo[id(self)] = fresh
+        return fresh
 
     def save_onnx(self, path: str | os.PathLike) -> None:
         self._program.save_onnx(os.fspath(path))

@@ -18,6 +18,8 @@ from ingot.utils import _pytree as pytree
 
 __all__ = ["is_sym_node", "make_fx"]
 
+py_sym_types = (_C.SymInt, _C.SymFloat, _C.SymBool)
+
 _PLAIN = (int, float, bool, str, type(None))
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import enum
+import logging
 import operator
 import typing
 import weakref
@@ -28,7 +29,9 @@ __all__ = [
     "parallel_or", "statically_known_false", "statically_known_true", "sym_eq",
 ]  # fmt: skip
 
-_SYMBOLIC = (_C.SymInt, _C.SymFloat, _C.SymBool)
+_SYMBOLIC = SymTypes = (_C.SymInt, _C.SymFloat, _C.SymBool)
+SymNode = _C.SymNode
+log = logging.getLogger("torch.fx.experimental.symbolic_shapes")
 
 
 class DimDynamic(enum.Enum):
@@ -187,25 +190,23 @@ def statically_known_false(x: Any) -> bool:
 
 
 def definitely_true(a: Any) -> bool:
-    """Whether a condition holds; a condition on data that could hold or not does not."""
-    if isinstance(a, _C.SymBool) and not has_hint(a):
-        return statically_known_true(a)
-    return guard_bool(a)
+    """Whether a condition holds; of a condition on data nobody knows that."""
+    return (not isinstance(a, _C.SymBool) or has_hint(a)) and guard_bool(a)
 
 
 def definitely_false(a: Any) -> bool:
-    if isinstance(a, _C.SymBool) and not has_hint(a):
-        return statically_known_false(a)
-    return not bool(a)
+    """Whether a condition does not hold; of a condition on data nobody knows that."""
+    return (not isinstance(a, _C.SymBool) or has_hint(a)) and not bool(a)
 
 
 def guard_or_false(a: Any) -> bool:
-    """As definitely_true."""
-    return definitely_true(a)
+    """Whether a condition holds; one on data that could hold or not does not."""
+    return statically_known_true(a) if isinstance(a, _C.SymBool) and not has_hint(a) else guard_bool(a)
 
 
 def guard_or_true(a: Any) -> bool:
-    return not definitely_false(a)
+    """Whether a condition could hold."""
+    return not statically_known_false(a) if isinstance(a, _C.SymBool) and not has_hint(a) else guard_bool(a)
 
 
 def guard_size_oblivious(expr: Any) -> bool:
@@ -501,12 +502,13 @@ class ShapeGuard(NamedTuple):
     stack: Any = None
 
 
-class RuntimeAssert(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class RuntimeAssert:
     """A condition on data that the program checks."""
 
     expr: Any
-    msg: str = ""
-    stack: Any = None
+    msg: str = dataclasses.field(default="", repr=False)
+    stack: Any = dataclasses.field(default=None, repr=False)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -543,9 +545,10 @@ class ShapeEnv(_C.ShapeEnv):
         self.tracked_fakes = tracked_fakes
         self.settings = ShapeEnvSettings(duck_shape=duck_shape is not False, **options)
         self.specialize_zero_one = self.settings.specialize_zero_one
+        self.assume_static_by_default = self.settings.assume_static_by_default
+        self.allow_scalar_outputs = self.settings.allow_scalar_outputs
+        self.allow_dynamic_output_shape_ops = self.settings.allow_dynamic_output_shape_ops
         self.duck_shape = self.settings.duck_shape
-        self._unbacked: list[Any] = []
-        self._forgotten: set[int] = set()
         self.frozen = False
         self.val_to_var: dict[int, Any] = {}
         self.var_to_val: dict[Any, int] = {}
@@ -711,6 +714,8 @@ class ShapeEnv(_C.ShapeEnv):
     def simplify(self, expr: Any) -> Any:
         number = self._number(expr) if hasattr(expr, "free_symbols") else expr
         return number.node.expr if isinstance(number, _SYMBOLIC) else number
+
+    replace = simplify
 
     def is_unbacked_symint(self, symbol: Any) -> bool:
         number = self._number(symbol)

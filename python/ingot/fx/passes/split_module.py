@@ -60,6 +60,10 @@ def _order(parts: dict[str, Partition]) -> list[str]:
     return out
 
 
+def _is_result(node: Node) -> bool:
+    return any(user.op == "output" for user in node.users)
+
+
 def split_module(
     m: GraphModule,
     root_m: nn.Module,
@@ -101,11 +105,13 @@ def split_module(
             use(operand, node if node.op != "output" else None)
     order = list(parts) if keep_original_order else _order(parts)
 
-    # The graphs of the parts.
+    # The graphs of the parts. They read the graphs that they call by themselves, other attributes are passed to them.
+    attribute_nodes = [n for n in m.graph.nodes if n.op == "get_attr"]
+    graphs = {n for n in attribute_nodes if isinstance(_attribute(m, n.target), GraphModule)}
     for part in parts.values():
         for name in list(part.inputs):
             source = nodes[name]
-            if source.op == "get_attr":
+            if source in graphs:
                 del part.inputs[name]
                 continue
             holder = part.graph.placeholder(name, type_expr=source.type)
@@ -116,7 +122,7 @@ def split_module(
             continue
         part = parts[part_of[node]]
         for operand in node.all_input_nodes:
-            if operand.op == "get_attr" and operand not in part.environment:
+            if operand in graphs and operand not in part.environment:
                 path = operand.target.replace(".", "_")
                 part.targets[path] = _attribute(m, operand.target)
                 read = part.graph.get_attr(path)
@@ -141,21 +147,29 @@ def split_module(
     base = Graph()
     attributes: dict[str, Any] = {}
     values: dict[str, Node] = {}
+
+    def read(node: Node) -> None:
+        made = base.get_attr(node.target)
+        made.meta = node.meta.copy()
+        attributes[node.target] = _attribute(m, node.target)
+        values[node.name] = made
+
     for node in m.graph.nodes:
         if node.op == "placeholder":
             default = (node.args[0],) if node.args else ()
             made = base.create_node("placeholder", node.target, default, {}, node.name, node.type)
             made.meta = node.meta.copy()
             values[node.name] = made
-        elif node.op == "get_attr" and any(user.op == "output" for user in node.users):
-            made = base.get_attr(node.target)
-            made.meta = node.meta.copy()
-            attributes[node.target] = _attribute(m, node.target)
-            values[node.name] = made
+        elif node.op == "get_attr" and (_is_result(node) or not keep_original_order) and node not in graphs:
+            read(node)
     for name in order:
         part = parts[name]
+        for n in part.inputs:
+            if n not in values:
+                read(nodes[n])
         results = tuple(part.environment[nodes[n]] for n in part.outputs)
-        part.graph.output(results if len(results) != 1 else results[0])
+        if results:
+            part.graph.output(results if len(results) != 1 else results[0])
         attributes[part.submod_name] = GraphModule(part.targets, part.graph)
         call = base.call_module(part.submod_name, tuple(values[n] for n in part.inputs))
         if len(results) == 1:

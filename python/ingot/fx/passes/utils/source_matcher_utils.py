@@ -27,13 +27,17 @@ def get_source_partitions(
     graph: Graph, wanted_sources: list[Any], filter_fn: Callable[[Node], bool] | None = None
 ) -> dict[Any, list[SourcePartition]]:
     """The calls of the wanted layers and functions, by layer or function."""
+    # Programs name layers and functions: Linear for torch.nn.Linear, relu for torch.relu.
+    wanted = {getattr(source, "__name__", source): source for source in reversed(wanted_sources)}
     found: dict[Any, dict[str, list[Node]]] = {}
     for node in graph.nodes:
         stack = node.meta.get("source_fn_stack")
-        name_and_source = stack[-1] if stack else None
-        if name_and_source is None or name_and_source[1] not in wanted_sources:
+        if not stack:
             continue
-        name, source = name_and_source
+        name, written = stack[-1]
+        source = wanted.get(getattr(written, "__name__", written))
+        if source is None or (not isinstance(written, str) and written is not source):
+            continue
         found.setdefault(source, {}).setdefault(name, []).append(node)
 
     def partition(nodes: list[Node], source: Any) -> SourcePartition:
