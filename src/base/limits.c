@@ -4,7 +4,6 @@
 #include "base/limits.h"
 
 #include <string.h>
-#include <time.h>
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <unistd.h>
@@ -12,6 +11,7 @@
 
 #include "base/budget.h"
 #include "base/cause.h"
+#include "base/clock.h"
 
 // Memory beyond that of the machine would only be swapped, or get a process killed.
 static uint64_t machine_memory(void) {
@@ -64,9 +64,7 @@ ig_limits ig_limits_of(const ig_ctx *c, const ig_limits *given) {
 }
 
 static uint64_t now(void) {
-  struct timespec t = {0};
-  (void)clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+  return (uint64_t)ig_clock_nanos() / 1000000;
 }
 
 ig_deadline ig_deadline_start(const ig_limits *limits) {

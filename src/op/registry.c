@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operator library: records and derived forms, parsed once per process, then immutable.
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/lock.h"
 #include "op/each.h"
 #include "op/library.h"
 #include "op/op.h"
@@ -46,7 +46,7 @@ static const entry entries[] = {
 #undef D
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static ig_lock lock = IG_LOCK_OPEN;
 static ig_lib library;
 static _Atomic(const ig_lib *) loaded;
 
@@ -193,7 +193,7 @@ const ig_lib *ig_lib_get(ig_ctx *c) {
   const ig_lib *lib = atomic_load_explicit(&loaded, memory_order_acquire);
   if (lib) return lib;
   if (c->status != IG_OK) return NULL;
-  (void)pthread_mutex_lock(&lock);
+  ig_lock_take(&lock);
   if (!atomic_load(&loaded)) {
     if (load(c, &library) == IG_OK) {
       atomic_store_explicit(&loaded, &library, memory_order_release);
@@ -201,7 +201,7 @@ const ig_lib *ig_lib_get(ig_ctx *c) {
       unload(&library);
     }
   }
-  (void)pthread_mutex_unlock(&lock);
+  ig_lock_leave(&lock);
   return atomic_load(&loaded);
 }
 

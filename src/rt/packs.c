@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#define _POSIX_C_SOURCE 200809L
 #include "rt/packs.h"
 
 #include <math.h>
-#include <pthread.h>
 
+#include "base/lock.h"
 #include "kernels/conv_inner.h"
 #include "tensor/copy.h"
 
 struct ig_packs {
   ig_ref ref;
   ig_alloc alloc;
-  pthread_mutex_t lock;  // held while weights are packed: whoever wants the same ones waits
+  ig_lock lock;  // held while weights are packed: whoever wants the same ones waits
   ig_pack *first;
 };
 
@@ -21,13 +20,13 @@ static void fail_memory(ig_ctx *c) {
 
 static void destroy(ig_ref *ref) {
   ig_packs *p = (ig_packs *)ref;
-  (void)pthread_mutex_destroy(&p->lock);
+  ig_lock_free(&p->lock);
   ig_mem_free(p->alloc, p, sizeof *p);
 }
 
 ig_packs *ig_packs_create(ig_ctx *c) {
   ig_packs *p = ig_mem_new(c->alloc, sizeof *p);
-  if (!p || pthread_mutex_init(&p->lock, NULL) != 0) {
+  if (!p || !ig_lock_init(&p->lock)) {
     ig_mem_free(c->alloc, p, sizeof *p);
     fail_memory(c);
     return NULL;
@@ -180,16 +179,16 @@ static ig_pack *create(ig_ctx *c, ig_packs *p, const ig_pack_source *s, ig_layer
 
 const ig_pack *ig_packs_get(ig_ctx *c, ig_packs *p, const ig_pack_source *s) {
   ig_layer_method method = ig_layer_choose(&s->shape, &s->options);
-  (void)pthread_mutex_lock(&p->lock);
+  ig_lock_take(&p->lock);
   ig_pack *k = find(p, s, method);
   if (!k) k = create(c, p, s, method);
   if (k) k->users++;
-  (void)pthread_mutex_unlock(&p->lock);
+  ig_lock_leave(&p->lock);
   return k;
 }
 
 void ig_packs_release(ig_packs *p, const ig_pack *k) {
-  (void)pthread_mutex_lock(&p->lock);
+  ig_lock_take(&p->lock);
   ig_pack **at = &p->first;
   while (*at != k) at = &(*at)->next;
   ig_pack *mine = *at;
@@ -200,13 +199,13 @@ void ig_packs_release(ig_packs *p, const ig_pack *k) {
     for (int i = 0; i < IG_PACK_PARTS; i++) ig_tensor_release(mine->source.part[i]);
     ig_mem_free(p->alloc, mine, sizeof *mine);
   }
-  (void)pthread_mutex_unlock(&p->lock);
+  ig_lock_leave(&p->lock);
 }
 
 size_t ig_packs_count(ig_packs *p) {
   size_t n = 0;
-  (void)pthread_mutex_lock(&p->lock);
+  ig_lock_take(&p->lock);
   for (const ig_pack *k = p->first; k; k = k->next) n++;
-  (void)pthread_mutex_unlock(&p->lock);
+  ig_lock_leave(&p->lock);
   return n;
 }
