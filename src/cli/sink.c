@@ -23,15 +23,18 @@ static const char *numpy_code(ig_dtype d) {
 
 static size_t npy_head(const ig_tensor *t, char *text, size_t cap) {
   char shape[IG_MAX_DIM * 22 + 4] = "";
+  const uint16_t one = 1;
+  const bool is_big = *(const uint8_t *)&one == 0;  // elements are written as they are in memory
   size_t n = 0;
   int ndim = ig_tensor_ndim(t);
   for (int d = 0; d < ndim; d++) {
     n += (size_t)snprintf(shape + n, sizeof shape - n, "%s%" PRId64 "%s", d ? ", " : "",
                           ig_tensor_size(t, d).value, ndim == 1 ? "," : "");
   }
+  const char *code = numpy_code(ig_tensor_dtype(t));
   int len =
-      snprintf(text + 10, cap - 10, "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }",
-               numpy_code(ig_tensor_dtype(t)), shape);
+      snprintf(text + 10, cap - 10, "{'descr': '%c%s', 'fortran_order': False, 'shape': (%s), }",
+               code[0] == '<' && is_big ? '>' : code[0], code + 1, shape);
   size_t total = ((size_t)len + 10 + 1 + 63) / 64 * 64;
   if (total > cap) return 0;
   memset(text + 10 + len, ' ', total - 10 - (size_t)len);
