@@ -7,7 +7,8 @@
 #   make docs    the site, in build/docs/html       make tsan     threads under the thread sanitizer
 #   make dist    source archive and wheel, tried    make deb      Debian packages, in build/deb
 #   make arm     C tests for AArch64, under qemu    make musl     the command as one static file
-#   make s390x   file formats on a big-endian machine, under qemu
+#   make s390x   formats on a big-endian machine    make wasm     the library for WebAssembly, tried in node
+#   make clang   the second compiler
 #   make fuzz-random    random programs, files and calls from Python    make clean
 #   make fuzz-coverage  what the last `make fuzz` reached, per folder
 #
@@ -36,7 +37,7 @@ SANITIZE = -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Db_
 THREAD = -Doptimization=1 -Db_sanitize=thread -Db_lundef=false -Db_ndebug=false -Dc_args=-g1
 THREAD_TESTS = safety/concurrent
 
-.PHONY: demo test build lint check asan tsan bench install fuzz fuzz-random fuzz-coverage docs clean prepare test-release dist deb arm s390x musl
+.PHONY: demo test build lint check asan tsan bench install fuzz fuzz-random fuzz-coverage docs clean prepare test-release dist deb arm s390x clang musl wasm
 
 build: prepare
 	@tools/configure $(RELEASE) $(OPTIONS)
@@ -136,6 +137,14 @@ s390x: build
 	@ninja -C build/s390x ingot $(foreach t,$(S390X_TESTS),tests/$(subst /,_,$(t))_test)
 	meson test -C build/s390x --no-rebuild --print-errorlogs $(S390X_TESTS)
 	@tools/same_files $(RELEASE)/ingot qemu-s390x -L /usr/s390x-linux-gnu build/s390x/ingot
+
+# A second compiler, with warnings as errors, and what differs by compiler: kernels and formats.
+CLANG_TESTS = $(sort $(ARM_TESTS) $(S390X_TESTS))
+clang: prepare
+	@tools/bootstrap lint
+	@CC=clang tools/configure build/clang $(OPTIONS) -Dextension=disabled
+	@ninja -C build/clang ingot $(foreach t,$(CLANG_TESTS),tests/$(subst /,_,$(t))_test)
+	meson test -C build/clang --no-rebuild --print-errorlogs $(CLANG_TESTS)
 
 musl: prepare
 	@tools/bootstrap musl

@@ -107,6 +107,7 @@ ig_cpu ig_cpu_limit(ig_cpu level) {
 // ---- how many CPUs ----
 
 static int affinity_count(void) {
+#if defined(__linux__)
   for (size_t cpus = 1024; cpus <= 65536; cpus *= 4) {
     cpu_set_t *set = CPU_ALLOC(cpus);
     if (!set) break;
@@ -115,6 +116,7 @@ static int affinity_count(void) {
     CPU_FREE(set);
     if (n > 0) return n;
   }
+#endif
   long n = sysconf(_SC_NPROCESSORS_ONLN);
   return n > 0 && n < INT_MAX ? (int)n : 1;
 }

@@ -246,6 +246,9 @@ static void watch_fork(void) {
 // Starts workers up to `count`, as far as the system allows. The caller owns the pool.
 static void start_workers(int count) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
+#if defined(__EMSCRIPTEN__) && !defined(__EMSCRIPTEN_PTHREADS__)
+  count = 0;  // there are none
+#endif
   if (pool.started >= count) return;
   pthread_once(&once, watch_fork);
   sigset_t all;  // Signals are for the program's own threads.
