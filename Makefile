@@ -152,5 +152,12 @@ musl: prepare
 	@ninja -C build/musl ingot
 	@build/musl/ingot run tests/pt2/data/mlp.pt2
 
+# The library for WebAssembly, tried in node.
+wasm: prepare
+	@tools/bootstrap wasm
+	@tools/configure build/wasm --cross-file packaging/cross/wasm.ini $(OPTIONS) -Dwerror=false -Dextension=disabled -Dtests=false
+	@ninja -C build/wasm libingot.a
+	@tools/wasm
+
 clean:
 	rm -rf build

@@ -121,6 +121,7 @@ static int affinity_count(void) {
   return n > 0 && n < INT_MAX ? (int)n : 1;
 }
 
+#if defined(__linux__)
 static bool read_line(const char *path, char *buf, int size) {
   FILE *f = fopen(path, "re");
   if (!f) return false;
@@ -206,6 +207,11 @@ static int cgroup_count(void) {
   (void)fclose(f);
   return best;
 }
+#else
+static int cgroup_count(void) {
+  return INT_MAX;
+}
+#endif
 
 int ig_cpu_count(void) {
   int a = affinity_count();

@@ -51,6 +51,9 @@ static ig_limits fill(ig_limits all, const ig_limits *usual) {
   if (!all.max_work) all.max_work = usual->max_work;
   if (!all.max_memory) all.max_memory = usual->max_memory;
   if (all.max_depth > IG_LIMITS_DEPTH) all.max_depth = IG_LIMITS_DEPTH;
+  // What addresses can reach, where they are short.
+  if (all.max_text > SIZE_MAX / 4) all.max_text = SIZE_MAX / 4;
+  if (all.max_inflated > SIZE_MAX / 4) all.max_inflated = SIZE_MAX / 4;
   return all;
 }
 
