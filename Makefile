@@ -155,7 +155,7 @@ musl: prepare
 # The library for WebAssembly, tried in node.
 wasm: prepare
 	@tools/bootstrap wasm
-	@tools/configure build/wasm --cross-file packaging/cross/wasm.ini $(OPTIONS) -Dwerror=false -Dextension=disabled -Dtests=false
+	@tools/configure build/wasm --cross-file packaging/cross/wasm.ini -Dpython=$(CURDIR)/$(VENV)/bin/python -Dwerror=false -Dextension=disabled -Dtests=false
 	@ninja -C build/wasm libingot.a
 	@tools/wasm
 
