@@ -185,12 +185,12 @@ static void put_location(ig_onnx *x, struct ig_onnx_tensor *t) {
 }
 
 ig_bytes ig_onnx_little(ig_onnx *x, const struct ig_onnx_tensor *t) {
-  size_t width = ig_dtype_size(t->dtype) / (ig_dtype_is_complex(t->dtype) ? 2 : 1);
-  if (!IG_BIG_ENDIAN || width == 1 || t->data.n == 0) return t->data;
+  if (!IG_BIG_ENDIAN || t->data.n == 0) return t->data;
   uint8_t *to = ig_onnx_push(x, t->data.n);
   if (!to) return (ig_bytes){NULL, 0};
   memcpy(to, t->data.at, t->data.n);
-  ig_order_swap(to, t->data.n, width);
+  size_t parts = ig_dtype_is_complex(t->dtype) ? 2 : 1;
+  ig_order_swap(to, t->data.n, ig_dtype_size(t->dtype) / parts);
   return (ig_bytes){to, t->data.n};
 }
 

@@ -123,12 +123,11 @@ static void finish_strings(ig_om_parser *p, ig_om_tensor *t, typed *d) {
 
 // Bytes of a file are little-endian: on other machines they are copied.
 static bool to_native(ig_om_parser *p, ig_om_tensor *t) {
-  size_t width = ig_om_elem_part(t->elem);
-  if (!IG_BIG_ENDIAN || width == 1 || t->raw.n == 0) return true;
+  if (!IG_BIG_ENDIAN || ig_om_elem_part(t->elem) == 1 || t->raw.n == 0) return true;
   uint8_t *to = ig_om_push(p, t->raw.n);
   if (!to) return false;
   memcpy(to, t->raw.at, t->raw.n);
-  ig_order_swap(to, t->raw.n, width);
+  ig_order_swap(to, t->raw.n, ig_om_elem_part(t->elem));
   t->raw.at = to;
   t->file = NULL;
   return true;

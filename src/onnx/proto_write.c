@@ -55,15 +55,14 @@ static void put_external(writer *x, ig_bytes raw) {
 // What the file has of elements in the machine's order: on big-endian machines a copy, which the
 // writer keeps.
 static ig_bytes little(writer *x, const ig_om_tensor *t) {
-  size_t width = ig_om_elem_part(t->elem);
-  if (!IG_BIG_ENDIAN || width == 1 || t->raw.n == 0) return t->raw;
+  if (!IG_BIG_ENDIAN || ig_om_elem_part(t->elem) == 1 || t->raw.n == 0) return t->raw;
   uint8_t *to = ig_arena_push(&x->swapped, t->raw.n);
   if (!to) {
     x->w.failed = true;
     return (ig_bytes){NULL, 0};
   }
   memcpy(to, t->raw.at, t->raw.n);
-  ig_order_swap(to, t->raw.n, width);
+  ig_order_swap(to, t->raw.n, ig_om_elem_part(t->elem));
   return (ig_bytes){to, t->raw.n};
 }
 
