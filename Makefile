@@ -7,6 +7,8 @@
 #   make docs    the site, in build/docs/html       make tsan     threads under the thread sanitizer
 #   make dist    source archive and wheel, tried    make deb      Debian packages, in build/deb
 #   make arm     C tests for AArch64, under qemu    make musl     the command as one static file
+#   make s390x   formats on a big-endian machine    make wasm     the library for WebAssembly, tried in node
+#   make clang   the second compiler
 #   make fuzz-random    random programs, files and calls from Python    make clean
 #   make fuzz-coverage  what the last `make fuzz` reached, per folder
 #
@@ -35,7 +37,7 @@ SANITIZE = -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Db_
 THREAD = -Doptimization=1 -Db_sanitize=thread -Db_lundef=false -Db_ndebug=false -Dc_args=-g1
 THREAD_TESTS = safety/concurrent
 
-.PHONY: demo test build lint check asan tsan bench install fuzz fuzz-random fuzz-coverage docs clean prepare test-release dist deb arm musl
+.PHONY: demo test build lint check asan tsan bench install fuzz fuzz-random fuzz-coverage docs clean prepare test-release dist deb arm s390x clang musl wasm
 
 build: prepare
 	@tools/configure $(RELEASE) $(OPTIONS)
@@ -117,18 +119,45 @@ deb: build
 	@tools/deb $(RELEASE) $(CURDIR)/$(VENV)/bin/python
 
 # Kernels and formats: what depends on the processor.
-ARM_TESTS = kernels/gemm kernels/conv kernels/layer kernels/reduce kernels/softmax tensor/transpose codec/inflate codec/zip
+ARM_TESTS = kernels/gemm kernels/conv kernels/layer kernels/reduce kernels/softmax tensor/transpose codec/inflate codec/zip base/threads
 arm: prepare
 	@tools/bootstrap arm
-	@tools/configure build/arm --cross-file packaging/cross/aarch64.ini $(OPTIONS) -Dextension=disabled
+	@tools/sysroot arm64 packaging/cross/aarch64.ini.in
+	@tools/configure build/arm --cross-file build/sysroot/arm64.ini $(OPTIONS) -Dextension=disabled
 	@ninja -C build/arm ingot $(foreach t,$(ARM_TESTS),tests/$(subst /,_,$(t))_test)
 	meson test -C build/arm --no-rebuild --print-errorlogs $(ARM_TESTS)
+
+# Formats, and what they are made of: what depends on the byte order. The command writes the same bytes as here.
+S390X_TESTS = base/file codec/inflate codec/json codec/npy codec/proto codec/zip arrays/npz arrays/safetensors arrays/torch_file \
+  pt2/pt2 onnx/onnx onnx/proto_model onnx/strings onnx/schema ts/archive ts/load model/model model/stats model/diff
+s390x: build
+	@tools/bootstrap s390x
+	@tools/sysroot s390x packaging/cross/s390x.ini.in
+	@tools/configure build/s390x --cross-file build/sysroot/s390x.ini $(OPTIONS) -Dextension=disabled
+	@ninja -C build/s390x ingot $(foreach t,$(S390X_TESTS),tests/$(subst /,_,$(t))_test)
+	meson test -C build/s390x --no-rebuild --print-errorlogs $(S390X_TESTS)
+	@tools/same_files $(RELEASE)/ingot qemu-s390x -L /usr/s390x-linux-gnu build/s390x/ingot
+
+# A second compiler, with warnings as errors, and what differs by compiler: kernels and formats.
+CLANG_TESTS = $(sort $(ARM_TESTS) $(S390X_TESTS))
+clang: prepare
+	@tools/bootstrap lint
+	@CC=clang tools/configure build/clang $(OPTIONS) -Dextension=disabled
+	@ninja -C build/clang ingot $(foreach t,$(CLANG_TESTS),tests/$(subst /,_,$(t))_test)
+	meson test -C build/clang --no-rebuild --print-errorlogs $(CLANG_TESTS)
 
 musl: prepare
 	@tools/bootstrap musl
 	@tools/configure build/musl --cross-file packaging/cross/musl.ini $(OPTIONS) -Dextension=disabled -Dtests=false
 	@ninja -C build/musl ingot
 	@build/musl/ingot run tests/pt2/data/mlp.pt2
+
+# The library for WebAssembly, tried in node.
+wasm: prepare
+	@tools/bootstrap wasm
+	@tools/configure build/wasm --cross-file packaging/cross/wasm.ini -Dpython=$(CURDIR)/$(VENV)/bin/python -Dwerror=false -Dextension=disabled -Dtests=false
+	@ninja -C build/wasm libingot.a
+	@tools/wasm
 
 clean:
 	rm -rf build

@@ -30,8 +30,8 @@ IG_MUST_USE ig_status ig_npz_print(ig_ctx *c, const ig_tensor_list *list, bool b
 IG_MUST_USE ig_status ig_npy_print(ig_ctx *c, const ig_tensor_list *list, bool bits, ig_sink *out);
 IG_MUST_USE ig_status ig_safetensors_print(ig_ctx *c, const ig_tensor_list *list, ig_sink *out);
 
-// The elements of t in row-major order: in place, or copied into *copy, which is `n` bytes of the
-// context's allocator (NULL: none). IG_INVALID: t has no data.
+// The elements of t in row-major order, little-endian: in place, or copied into *copy, which is `n`
+// bytes of the context's allocator (NULL: none). IG_INVALID: t has no data.
 IG_MUST_USE ig_status ig_tensor_bytes(ig_ctx *c, const char *name, const ig_tensor *t,
                                       ig_bytes *out, uint8_t **copy);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "arrays/unpack.h"
+#include "codec/bits.h"
 #include "tensor/tensor.h"
 
 static void release_file(void *user) {
@@ -34,12 +35,22 @@ void ig_bools_normalize(uint8_t *at, size_t n) {
 }
 
 void ig_elements_swap(ig_dtype d, uint8_t *at, size_t n) {
-  size_t width = ig_element_align(d);
-  for (size_t i = 0; width > 1 && i + width <= n; i += width) {
-    for (size_t a = i, b = i + width - 1; a < b; a++, b--) {
-      uint8_t keep = at[a];
-      at[a] = at[b];
-      at[b] = keep;
-    }
-  }
+  ig_order_swap(at, n, ig_element_align(d));
+}
+
+ig_tensor *ig_elements_tensor(ig_ctx *c, ig_bytes b, ig_file *owner, ig_dtype d) {
+  ig_tensor *t = ig_bytes_tensor(c, b, IG_BIG_ENDIAN ? NULL : owner, ig_element_align(d));
+  if (t && IG_BIG_ENDIAN) ig_elements_swap(d, ig_tensor_data(t), b.n);
+  return t;
+}
+
+ig_status ig_elements_little(ig_ctx *c, ig_dtype d, ig_bytes *b, uint8_t **copy) {
+  *copy = NULL;
+  if (!IG_BIG_ENDIAN || b->n == 0 || ig_element_align(d) == 1) return IG_OK;
+  *copy = ig_mem_new(c->alloc, b->n);
+  if (!*copy) return ig_fail(c, IG_NOMEM, "out of memory");
+  memcpy(*copy, b->at, b->n);
+  ig_elements_swap(d, *copy, b->n);
+  b->at = *copy;
+  return IG_OK;
 }

@@ -32,7 +32,8 @@ static void release_file(void *user) {
 }
 
 static bool lies_well(const ig_npy *a) {
-  return !a->big && (!a->fortran || a->ndim < 2) && (uintptr_t)a->data.at % a->width == 0;
+  return !ig_npy_is_swapped(a) && (!a->fortran || a->ndim < 2) &&
+         (uintptr_t)a->data.at % a->width == 0;
 }
 
 // Unpacked members live in the archive's arena, not in the file.

@@ -138,7 +138,7 @@ static ig_status read_entry(reader *r, const ig_json_member *m, piece *p, ig_wei
                    r->in->name, LENGTH + entry->at, m->key, p->end - p->begin, need);
   }
   ig_bytes b = {r->data.at + p->begin, (size_t)need};
-  ig_tensor *bytes = ig_bytes_tensor(r->c, b, r->in->owner, ig_element_align(dtype));
+  ig_tensor *bytes = ig_elements_tensor(r->c, b, r->in->owner, dtype);
   if (!bytes) return ig_ctx_status(r->c);
   if (dtype == IG_BOOL) ig_bools_normalize(ig_tensor_data(bytes), b.n);
   ig_meta meta;

@@ -2,6 +2,7 @@
 // Storages from files, one byte tensor for each.
 #include "arrays/storages.h"
 
+#include "codec/bits.h"
 #include "tensor/tensor.h"
 
 ig_storage_record *ig_storages_find(const ig_storages *s, const char *key) {
@@ -24,13 +25,19 @@ ig_storage_record *ig_storages_put(ig_storages *s, const char *key) {
   return rec;
 }
 
+static bool is_swapped(const ig_storages *s) {
+  return s->big != (IG_BIG_ENDIAN != 0);
+}
+
+// Swapped ones are copies: the bytes of a mapping may be read once more.
 static ig_tensor *open_bytes(ig_storages *s, ig_storage_record *rec, ig_dtype element) {
   const ig_zip_entry *e = rec->zip;
   size_t align = ig_element_align(element);
-  if (!e) return ig_bytes_tensor(s->c, rec->bytes, s->owner, align);
+  ig_file *owner = is_swapped(s) ? NULL : s->owner;
+  if (!e) return ig_bytes_tensor(s->c, rec->bytes, owner, align);
   if (!e->deflated) {
     if (!s->owner && ig_zip_verify(s->c, e) != IG_OK) return NULL;
-    return ig_bytes_tensor(s->c, e->packed, s->owner, align);
+    return ig_bytes_tensor(s->c, e->packed, owner, align);
   }
   int64_t size = (int64_t)e->size;
   ig_tensor *t = ig_tensor_empty(s->c, IG_U8, &size, 1);
@@ -59,12 +66,12 @@ ig_tensor *ig_storages_open(const ig_unpack *u, ig_storages *s, ig_storage_recor
   // Another tensor may need larger or smaller elements of the same storage.
   bool fits = (uintptr_t)t->storage->data % ig_element_align(id->element) == 0;
   bool turned = rec->swapped == IG_DTYPE_COUNT || rec->swapped == id->element;
-  if (!fits || (s->big && !turned)) {
+  if (!fits || (is_swapped(s) && !turned)) {
     (void)ig_fail(s->c, IG_SYNTAX, "%s: offset %zu: storage '%.100s' is used as several types",
                   s->name, id->at, id->key);
     return NULL;
   }
-  if (s->big && rec->swapped == IG_DTYPE_COUNT) {
+  if (is_swapped(s) && rec->swapped == IG_DTYPE_COUNT) {
     ig_elements_swap(id->element, t->storage->data, t->storage->bytes);
     rec->swapped = id->element;
   }

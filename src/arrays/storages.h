@@ -13,7 +13,7 @@ typedef struct ig_storage_record {
   const ig_zip_entry *zip;  // otherwise
   ig_dtype dtype;           // legacy files: of its class
   ig_tensor *tensor;        // after the first use
-  ig_dtype swapped;         // big-endian: the dtype as which it was byte-swapped
+  ig_dtype swapped;         // of another byte order: the dtype as which it was swapped
   bool bools;               // normalized
 } ig_storage_record;
 

@@ -5,6 +5,7 @@
 
 #include "arrays/arrays.h"
 #include "arrays/torch_file.h"
+#include "arrays/unpack.h"
 #include "codec/bits.h"
 #include "codec/zip.h"
 #include "tensor/copy.h"
@@ -138,10 +139,11 @@ ig_status ig_tensor_bytes(ig_ctx *c, const char *name, const ig_tensor *t, ig_by
     return ig_fail(c, IG_INVALID, "array '%s' has no data: it is a fake or meta tensor", name);
   }
   *out = (ig_bytes){ig_tensor_data(t), (size_t)ig_tensor_numel(t) * ig_dtype_size(t->dtype)};
-  if (out->n == 0 || ig_tensor_is_dense(t)) return IG_OK;
+  if (out->n == 0 || ig_tensor_is_dense(t)) return ig_elements_little(c, t->dtype, out, copy);
   *copy = ig_mem_new(c->alloc, out->n);
   if (!*copy) return ig_fail(c, IG_NOMEM, "out of memory");
   ig_tensor_read(t, t->dtype, *copy);
+  if (IG_BIG_ENDIAN) ig_elements_swap(t->dtype, *copy, out->n);
   out->at = *copy;
   return IG_OK;
 }

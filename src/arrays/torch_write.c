@@ -7,7 +7,9 @@
 
 #include "arrays/pack.h"
 #include "arrays/torch_file.h"
+#include "arrays/unpack.h"
 #include "base/hash.h"
+#include "codec/bits.h"
 
 typedef struct archive {
   ig_ctx *c;
@@ -23,9 +25,10 @@ static ig_status put(archive *a, const char *name, const void *data, size_t n) {
   ig_str_add(&path, "%s/%s", a->root, name);
   ig_status st = path.failed ? ig_fail(a->c, IG_NOMEM, "out of memory")
                              : ig_zip_add(&a->zip, path.at, &part, 1);
-  uint32_t crc = ig_zip_last_crc(&a->zip);
+  uint8_t crc[4];
+  ig_store32(crc, ig_zip_last_crc(&a->zip));
   a->names = ig_hash_bytes(a->names, name, strlen(name) + 1);
-  a->data = ig_hash_bytes(a->data, &crc, sizeof crc);
+  a->data = ig_hash_bytes(a->data, crc, sizeof crc);
   ig_str_free(&path);
   return st;
 }
@@ -43,7 +46,12 @@ static ig_status put_all(archive *a, const ig_pack *p) {
     char name[32];
     (void)snprintf(name, sizeof name, "data/%zu", i);
     const ig_packed_storage *s = &p->storages.at[i];
-    IG_RETURN_IF_ERR(put(a, name, s->storage->data, s->bytes));
+    uint8_t *copy = NULL;
+    ig_bytes b = {s->storage->data, s->bytes};
+    ig_status st = ig_elements_little(a->c, s->dtype, &b, &copy);
+    if (st == IG_OK) st = put(a, name, b.at, b.n);
+    ig_mem_free(a->c->alloc, copy, copy ? b.n : 0);
+    IG_RETURN_IF_ERR(st);
   }
   IG_RETURN_IF_ERR(put_text(a, "version", "3\n"));
   char id[48];

@@ -72,5 +72,10 @@ size_t ig_element_align(ig_dtype d);  // complex numbers are two reals
 void ig_bools_normalize(uint8_t *at, size_t n);
 // Swaps the byte order of n bytes of elements.
 void ig_elements_swap(ig_dtype d, uint8_t *at, size_t n);
+// Little-endian elements of a file as a tensor of bytes in the machine's order.
+ig_tensor *ig_elements_tensor(ig_ctx *c, ig_bytes b, ig_file *owner, ig_dtype d);
+// From the machine's order to that of files: in place, or *b becomes *copy, which is b->n bytes of
+// the context's allocator (NULL: none).
+IG_MUST_USE ig_status ig_elements_little(ig_ctx *c, ig_dtype d, ig_bytes *b, uint8_t **copy);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "arrays/unpack.h"
+#include "codec/bits.h"
 #include "tensor/copy.h"
 #include "tensor/geometry.h"
 #include "tensor/quantizer.h"
@@ -248,7 +249,7 @@ static void flip_signs(ig_dtype d, uint8_t *at, size_t n, bool re, bool im) {
   bool pairs = ig_dtype_is_complex(d);
   for (size_t i = 0; i + width <= n; i += width) {
     bool second = pairs && i / width % 2;
-    if (second ? im : re) at[i + width - 1] ^= 0x80;
+    if (second ? im : re) at[IG_BIG_ENDIAN ? i : i + width - 1] ^= 0x80;
   }
 }
 

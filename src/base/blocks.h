@@ -19,6 +19,10 @@ enum {
 void *ig_block_new(ig_alloc a, size_t size);  // NULL when out of memory.
 void ig_block_free(ig_alloc a, void *p, size_t size);
 
+// Asks the system for huge pages where it has them: with 4 kB pages, page faults take a tenth of
+// the time of a large matrix product, and most of the time of touching new memory.
+void ig_pages_huge(void *p, size_t size);
+
 size_t ig_blocks_kept(void);  // Bytes cached now; ig_memory_release frees them.
 
 #endif

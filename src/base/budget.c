@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#define _GNU_SOURCE  // CLOCK_MONOTONIC_COARSE
 #include "base/budget.h"
 
-#include <time.h>
-
 #include "base/cause.h"
+#include "base/clock.h"
 #include "base/limits.h"
 
 // ---- memory
@@ -104,16 +102,6 @@ size_t ig_budget_refused(ig_alloc a) {
 
 enum { STRIDE = 16 };  // steps between two checks of the account and the host
 
-static uint64_t now_millis(void) {
-  struct timespec t = {0};
-#if defined(CLOCK_MONOTONIC_COARSE)
-  (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-#else
-  (void)clock_gettime(CLOCK_MONOTONIC, &t);
-#endif
-  return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 // So that the check happens at the first step beyond the budget.
 static void set_pace(ig_ctx *c) {
   uint64_t most = c->account.until ? 1 : STRIDE;
@@ -133,7 +121,7 @@ static bool settle(ig_ctx *c, uint64_t more) {
 
 static bool in_time(ig_ctx *c) {
   const ig_account *a = &c->account;
-  if (!a->until || now_millis() <= a->until) return true;
+  if (!a->until || ig_clock_coarse() <= a->until) return true;
   (void)ig_fail(c, IG_LIMIT | IG_E_TIME_LIMIT,
                 "stopped after the limit of %llu ms; if it may take longer, raise max_millis of "
                 "ig_limits (--max-time)",
@@ -173,7 +161,7 @@ bool ig_look(ig_ctx *c) {
 void ig_account_init(ig_ctx *c, uint64_t max_work, uint64_t max_millis) {
   c->account = (ig_account){.left = max_work ? max_work : UINT64_MAX,
                             .given = max_work ? max_work : UINT64_MAX,
-                            .until = max_millis ? now_millis() + max_millis : 0,
+                            .until = max_millis ? ig_clock_coarse() + max_millis : 0,
                             .max_work = max_work,
                             .max_millis = max_millis};
   set_pace(c);

@@ -107,6 +107,7 @@ ig_cpu ig_cpu_limit(ig_cpu level) {
 // ---- how many CPUs ----
 
 static int affinity_count(void) {
+#if defined(__linux__)
   for (size_t cpus = 1024; cpus <= 65536; cpus *= 4) {
     cpu_set_t *set = CPU_ALLOC(cpus);
     if (!set) break;
@@ -115,10 +116,12 @@ static int affinity_count(void) {
     CPU_FREE(set);
     if (n > 0) return n;
   }
+#endif
   long n = sysconf(_SC_NPROCESSORS_ONLN);
   return n > 0 && n < INT_MAX ? (int)n : 1;
 }
 
+#if defined(__linux__)
 static bool read_line(const char *path, char *buf, int size) {
   FILE *f = fopen(path, "re");
   if (!f) return false;
@@ -204,6 +207,11 @@ static int cgroup_count(void) {
   (void)fclose(f);
   return best;
 }
+#else
+static int cgroup_count(void) {
+  return INT_MAX;
+}
+#endif
 
 int ig_cpu_count(void) {
   int a = affinity_count();

@@ -4,7 +4,6 @@
 #include "base/limits.h"
 
 #include <string.h>
-#include <time.h>
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <unistd.h>
@@ -12,6 +11,7 @@
 
 #include "base/budget.h"
 #include "base/cause.h"
+#include "base/clock.h"
 
 // Memory beyond that of the machine would only be swapped, or get a process killed.
 static uint64_t machine_memory(void) {
@@ -51,6 +51,9 @@ static ig_limits fill(ig_limits all, const ig_limits *usual) {
   if (!all.max_work) all.max_work = usual->max_work;
   if (!all.max_memory) all.max_memory = usual->max_memory;
   if (all.max_depth > IG_LIMITS_DEPTH) all.max_depth = IG_LIMITS_DEPTH;
+  // What addresses can reach, where they are short.
+  if (all.max_text > SIZE_MAX / 4) all.max_text = SIZE_MAX / 4;
+  if (all.max_inflated > SIZE_MAX / 4) all.max_inflated = SIZE_MAX / 4;
   return all;
 }
 
@@ -64,9 +67,7 @@ ig_limits ig_limits_of(const ig_ctx *c, const ig_limits *given) {
 }
 
 static uint64_t now(void) {
-  struct timespec t = {0};
-  (void)clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+  return (uint64_t)ig_clock_nanos() / 1000000;
 }
 
 ig_deadline ig_deadline_start(const ig_limits *limits) {

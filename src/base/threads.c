@@ -18,8 +18,8 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/cpu.h"
 
 enum {
@@ -71,12 +71,6 @@ static inline void pause_cpu(void) {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
 #endif
-}
-
-static int64_t now(void) {
-  struct timespec t;
-  (void)clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 // ---- how many ----
@@ -146,7 +140,7 @@ static void watch_opened(unsigned seen, int64_t until) {
       if (atomic_load_explicit(&opened, memory_order_relaxed) != seen) return;
       pause_cpu();
     }
-    if (now() >= until) return;
+    if (ig_clock_nanos() >= until) return;
     if (i > 2) (void)sched_yield();
   }
 }
@@ -185,13 +179,13 @@ static job *await_job(int64_t *watch) {
     if (pool.open && pool.open->seats > 0) {
       if (start) {
         int64_t less = *watch / 2 > LEAST_WATCH ? *watch / 2 : LEAST_WATCH;
-        *watch = now() - start < MOST_WATCH ? MOST_WATCH : less;
+        *watch = ig_clock_nanos() - start < MOST_WATCH ? MOST_WATCH : less;
       }
       return pool.open;
     }
     unsigned seen = atomic_load_explicit(&opened, memory_order_relaxed);
     pthread_mutex_unlock(&pool.lock);
-    if (!start) start = now();
+    if (!start) start = ig_clock_nanos();
     watch_opened(seen, start + *watch);
     pthread_mutex_lock(&pool.lock);
     if (atomic_load_explicit(&opened, memory_order_relaxed) != seen || pool.stop) continue;
@@ -252,6 +246,9 @@ static void watch_fork(void) {
 // Starts workers up to `count`, as far as the system allows. The caller owns the pool.
 static void start_workers(int count) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
+#if defined(__EMSCRIPTEN__) && !defined(__EMSCRIPTEN_PTHREADS__)
+  count = 0;  // there are none
+#endif
   if (pool.started >= count) return;
   pthread_once(&once, watch_fork);
   sigset_t all;  // Signals are for the program's own threads.
@@ -300,7 +297,7 @@ static void watch_working(const job *j, int64_t until) {
       if (atomic_load_explicit(&j->working, memory_order_relaxed) == 0) return;
       pause_cpu();
     }
-    if (now() >= until) return;
+    if (ig_clock_nanos() >= until) return;
     if (i > 2) (void)sched_yield();
   }
 }
@@ -311,7 +308,7 @@ static void close_job(job *j) {
   bool done = atomic_load_explicit(&j->working, memory_order_acquire) == 0;
   pthread_mutex_unlock(&pool.lock);
   if (done) return;
-  watch_working(j, now() + JOIN_WATCH);
+  watch_working(j, ig_clock_nanos() + JOIN_WATCH);
   pthread_mutex_lock(&pool.lock);
   while (atomic_load_explicit(&j->working, memory_order_acquire) > 0)
     pthread_cond_wait(&pool.left, &pool.lock);

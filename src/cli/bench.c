@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ingot bench: how long a model takes, where the time goes, how much memory it needs.
-#define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "cli/feed.h"
 #include "ingot/threads.h"
 
@@ -16,12 +14,6 @@ static struct {
   bool json;
   bool profile;
 } o = {.seconds = 2};
-
-static double now(void) {
-  struct timespec t;
-  (void)clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 // ---- samples
 
@@ -46,16 +38,16 @@ static bool add(samples *s, double us) {
 }
 
 static int measure(ig_session *s, samples *out) {
-  double t = now();
+  double t = ig_clock_seconds();
   if (ig_session_run(s) != IG_OK) return CLI_FAILED;
-  out->first = (now() - t) * 1e6;
-  double end = now() + o.seconds;
+  out->first = (ig_clock_seconds() - t) * 1e6;
+  double end = ig_clock_seconds() + o.seconds;
   cli_stage("measuring", 0, "runs");
   do {
-    t = now();
+    t = ig_clock_seconds();
     if (ig_session_run(s) != IG_OK) return CLI_FAILED;
-    if (!add(out, (now() - t) * 1e6)) return cli_no_memory();
-  } while (now() < end);
+    if (!add(out, (ig_clock_seconds() - t) * 1e6)) return cli_no_memory();
+  } while (ig_clock_seconds() < end);
   cli_stage_end();
   return CLI_OK;
 }
@@ -90,7 +82,7 @@ typedef struct profile {
 
 static void watch(void *user, const char *name, const char *target, const ig_value *value) {
   profile *p = user;
-  double t = now();
+  double t = ig_clock_seconds();
   double us = (t - p->last) * 1e6;
   size_t i = 0;
   (void)name;
@@ -102,7 +94,7 @@ static void watch(void *user, const char *name, const char *target, const ig_val
     p->kinds[i].calls++;
   }
   p->total += us;
-  p->last = now();
+  p->last = ig_clock_seconds();
 }
 
 static int by_time(const void *a, const void *b) {
@@ -114,7 +106,7 @@ static int by_time(const void *a, const void *b) {
 static int take_profile(ig_session *s, profile *p) {
   ig_session_watch(s, watch, p);
   for (int i = 0; i < PROFILED; i++) {
-    p->last = now();
+    p->last = ig_clock_seconds();
     if (ig_session_run(s) != IG_OK) return CLI_FAILED;
     if (o.seconds <= 0) break;
   }
@@ -183,12 +175,6 @@ static uint64_t weight_bytes(const ig_model *m) {
   return bytes;
 }
 
-static uint64_t peak_bytes(void) {
-  struct rusage u;
-  (void)getrusage(RUSAGE_SELF, &u);
-  return (uint64_t)u.ru_maxrss * 1024;
-}
-
 static void print_json(const ig_model *m, const samples *s, const double *sorted,
                        const profile *p) {
   cli_json_open('{');
@@ -213,7 +199,7 @@ static void print_json(const ig_model *m, const samples *s, const double *sorted
   cli_json_key("weight_bytes");
   cli_json_int((int64_t)weight_bytes(m));
   cli_json_key("peak_bytes");
-  cli_json_int((int64_t)peak_bytes());
+  cli_json_int((int64_t)ig_host_peak_bytes());
   cli_json_key("operators");
   cli_json_open('[');
   for (size_t i = 0; i < p->n; i++) {
@@ -260,7 +246,7 @@ static void print_text(const ig_model *m, const samples *s, const double *sorted
   print_time("first run", s->first);
   print_time("load", s->load);
   cli_out("  %-12s%s weights, %s at most\n", "memory", cli_bytes(weight_bytes(m), a, sizeof a),
-          cli_bytes(peak_bytes(), b, sizeof b));
+          cli_bytes(ig_host_peak_bytes(), b, sizeof b));
   cli_put(stdout, CLI_BOLD, "operators\n");
   for (size_t i = 0; i < p->n && i < 12; i++) {
     cli_out("  %5.1f %%  %-40s %zu calls\n", p->total > 0 ? 100 * p->kinds[i].us / p->total : 0,
@@ -307,11 +293,11 @@ static int bench(ig_ctx *c, ig_model *m, samples *all) {
 static int run(ig_ctx *c, const char *const *files) {
   samples all = {0};
   ig_model *m = NULL;
-  double t = now();
+  double t = ig_clock_seconds();
   if (o.threads) ig_threads_set((int)o.threads);
   o.feed.fallback = true;
   int code = cli_open(c, files[0], CLI_PROGRAM, &m);
-  all.load = (now() - t) * 1e6;
+  all.load = (ig_clock_seconds() - t) * 1e6;
   if (code == CLI_OK) code = bench(c, m, &all);
   free(all.at);
   ig_model_free(m);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The framework of the command: subcommands and their options as tables, from which --help is
-// printed; errors with exit codes; colours, JSON, progress. Only the public headers of the library
-// are used here.
+// printed; errors with exit codes; colours, JSON, progress. Of the library only
+// the public headers are used here; base/host.h and base/clock.h are the system.
 #ifndef CLI_CLI_H_
 #define CLI_CLI_H_
 
@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "base/host.h"
 #include "ingot/file.h"
 #include "ingot/limits.h"
 #include "ingot/model.h"
@@ -161,12 +162,11 @@ ig_status cli_open_quietly(ig_ctx *c, const char *path, int how, ig_model **out)
 int cli_no_program(const ig_model *m);  // Prints why there is no program; returns CLI_REFUSED.
 bool cli_has_suffix(const char *path, const char *suffix);
 
-// A file to be written, see staged.c: write to `path`, then keep it or drop it. `target` does not
-// change before it is kept. Returns CLI_OK, or an exit code after printing the error.
+// A file to be written, see staged.c: write to `files.path`, then keep it or drop it. `target` does
+// not change before it is kept. Returns CLI_OK, or an exit code after printing the error.
 typedef struct cli_staged {
   const char *target;
-  char folder[4096];  // "": written in place
-  char path[4096 + 260];
+  ig_staged files;
 } cli_staged;
 int cli_staged_open(const char *target, cli_staged *s);
 int cli_staged_keep(cli_staged *s);

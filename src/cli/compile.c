@@ -109,13 +109,13 @@ static int compile(ig_ctx *c, ig_session *s, const char *to) {
     options.report = report;
     options.report_user = &t;
   }
-  if (ig_session_compile(s, out.path, &options) != IG_OK) code = cli_fail(c, to, CLI_REFUSED);
+  if (ig_session_compile(s, out.files.path, &options) != IG_OK) code = cli_fail(c, to, CLI_REFUSED);
   cli_stage_end();
   if (code == CLI_OK && o.report) {
     cli_out("%zu of %zu layers have weights of 8 bits, largest error %.3g\n", t.layers - t.kept,
             t.layers, t.worst);
   }
-  if (code == CLI_OK && !o.no_check && !o.precision) code = check(c, s, out.path, to);
+  if (code == CLI_OK && !o.no_check && !o.precision) code = check(c, s, out.files.path, to);
   if (code == CLI_OK) code = cli_staged_keep(&out);
   cli_staged_drop(&out);
   ig_model *made = NULL;

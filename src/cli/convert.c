@@ -2,7 +2,6 @@
 // ingot convert: writes a file in another format and checks that the copy is equivalent.
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/feed.h"
 #include "ingot/onnx.h"
@@ -339,9 +338,9 @@ static int convert(job *j, const char *to) {
   int code = cli_staged_open(to, &out);
   if (code != CLI_OK) return code;
   cli_stage("writing", ig_model_file_bytes(j->from), "MB");
-  code = j->target->save(out.path, j);
+  code = j->target->save(out.files.path, j);
   cli_stage_end();
-  if (code == CLI_OK && !o.no_check) code = self_check(j, out.path, to);
+  if (code == CLI_OK && !o.no_check) code = self_check(j, out.files.path, to);
   if (code == CLI_OK) code = cli_staged_keep(&out);
   cli_staged_drop(&out);
   return code;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // ingot diff: what differs between two models, in structure and in results.
-#define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,8 +134,10 @@ static void keep(void *user, const char *name, const char *target, const ig_valu
     t->list = more;
     t->cap = cap;
   }
-  char *copy = strdup(name);
+  size_t size = strlen(name) + 1;
+  char *copy = malloc(size);
   t->failed = !copy;
+  if (copy) memcpy(copy, name, size);
   if (copy) t->list[t->n] = (value){copy, ig_tensor_retain(v->tensor), t->n};
   t->n += copy != NULL;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ingot: model files from the command line. The program (entry.c) and the Python package start
 // here.
-#define _POSIX_C_SOURCE 200809L
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +50,6 @@ static void help(FILE *to) {
 
 static ig_ctx *volatile under_way;
 static volatile sig_atomic_t received;
-static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
 
 static void on_signal(int number) {
   received = number;
@@ -61,12 +59,7 @@ static void on_signal(int number) {
 
 static void watch_signals(ig_ctx *c) {
   under_way = c;
-  for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
-    struct sigaction now = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-    struct sigaction before;
-    if (sigaction(caught[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN) continue;
-    (void)sigaction(caught[i], &now, NULL);
-  }
+  ig_host_catch_ends(on_signal);
 }
 
 static void forget_signals(void) {
@@ -165,7 +158,7 @@ static int dispatch(int argc, char **argv) {
 
 int cli_main(int argc, char **argv) {
   int skip = 1;
-  (void)signal(SIGPIPE, SIG_IGN);  // written to a closed pipe: reported by finish
+  ig_host_ignore_pipes();  // written to a closed pipe: reported by finish
   while (skip < argc && strncmp(argv[skip], "--color", 7) == 0) {  // before the command, too
     const char *when = argv[skip][7] == '=' ? argv[skip] + 8 : skip + 1 < argc ? argv[++skip] : "";
     if (!cli_set_color(when)) {
@@ -174,9 +167,6 @@ int cli_main(int argc, char **argv) {
     skip++;
   }
   int code = finish(dispatch(argc - skip, argv + skip));
-  if (received) {
-    (void)signal(received, SIG_DFL);
-    (void)raise(received);
-  }
+  if (received) ig_host_end_by(received);
   return code;
 }

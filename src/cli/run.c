@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/feed.h"
 #include "cli/nan.h"
@@ -78,10 +77,10 @@ static void watch(void *user, const char *name, const char *target, const ig_val
 
 static int open_dump(watcher *w) {
   (void)snprintf(w->path, sizeof w->path, "%.600s/index.tsv", o.dump);
-  (void)mkdir(o.dump, 0777);
+  ig_host_folder(o.dump);
   int code = cli_staged_open(w->path, &w->staged);
   if (code != CLI_OK) return code;
-  w->index = fopen(w->staged.path, "w");
+  w->index = fopen(w->staged.files.path, "w");
   if (!w->index) {
     cli_staged_drop(&w->staged);
     return cli_error(CLI_IO, "%s: cannot be written; is %s a folder?", w->path, o.dump);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // ingot show: a program as text.
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,22 +20,21 @@ static struct {
 } o;
 
 // Prints a line with its matches highlighted; false: nothing matches.
-static bool put_match(const regex_t *re, const char *line) {
-  regmatch_t at;
-  if (regexec(re, line, 1, &at, 0) != 0) return false;
-  int flags = 0;
-  while (at.rm_eo > at.rm_so) {
-    cli_out("%.*s", (int)at.rm_so, line);
-    cli_put(stdout, CLI_RED, "%.*s", (int)(at.rm_eo - at.rm_so), line + at.rm_so);
-    line += at.rm_eo;
-    flags = REG_NOTBOL;
-    if (regexec(re, line, 1, &at, flags) != 0) break;
+static bool put_match(const ig_pattern *re, const char *line) {
+  size_t begin;
+  size_t end;
+  if (!ig_pattern_find(re, line, false, &begin, &end)) return false;
+  while (end > begin) {
+    cli_out("%.*s", (int)begin, line);
+    cli_put(stdout, CLI_RED, "%.*s", (int)(end - begin), line + begin);
+    line += end;
+    if (!ig_pattern_find(re, line, true, &begin, &end)) break;
   }
   cli_out("%s\n", line);
   return true;
 }
 
-static size_t put_lines(char *text, const regex_t *re) {
+static size_t put_lines(char *text, const ig_pattern *re) {
   size_t found = 0;
   for (char *line = text; line; found++) {
     char *end = strchr(line, '\n');
@@ -54,7 +52,7 @@ static size_t put_lines(char *text, const regex_t *re) {
 
 // The text begins and ends as PyTorch's does, with blank lines, which are not printed. It is the
 // same afterwards: who frees it needs its length.
-static size_t put_text(char *text, const regex_t *re) {
+static size_t put_text(char *text, const ig_pattern *re) {
   text += strspn(text, "\n");
   size_t n = strlen(text);
   while (n && strchr(" \n", text[n - 1])) n--;
@@ -65,12 +63,12 @@ static size_t put_text(char *text, const regex_t *re) {
   return found;
 }
 
-static int finish_show(const ig_model *m, size_t found, const regex_t *re) {
+static int finish_show(const ig_model *m, size_t found, const ig_pattern *re) {
   if (found || !re) return CLI_OK;
   return cli_error(CLI_DIFFERS, "%s: no line matches '%s'", ig_model_name(m), o.grep);
 }
 
-static int show(ig_ctx *c, const ig_model *m, const regex_t *re) {
+static int show(ig_ctx *c, const ig_model *m, const ig_pattern *re) {
   ig_program *p = ig_model_program(m);
   char *text = o.tree    ? cli_tree_text(m, o.flat)
                : o.graph ? ig_program_text(c, p)
@@ -86,7 +84,7 @@ static int show(ig_ctx *c, const ig_model *m, const regex_t *re) {
 }
 
 // The sources in a TorchScript archive, one after the other.
-static int show_sources(ig_ctx *c, const ig_model *m, const regex_t *re) {
+static int show_sources(ig_ctx *c, const ig_model *m, const ig_pattern *re) {
   const ig_model_member *const *members = NULL;
   size_t n = ig_model_members(m, &members);
   size_t found = 0;
@@ -111,7 +109,7 @@ static int show_sources(ig_ctx *c, const ig_model *m, const regex_t *re) {
 }
 
 // Graphs of its methods.
-static int show_graphs(ig_ctx *c, const ig_model *m, const regex_t *re) {
+static int show_graphs(ig_ctx *c, const ig_model *m, const ig_pattern *re) {
   ig_ts *ts = NULL;
   char *text = NULL;
   ig_limits limits = ig_ctx_limits(c);
@@ -124,7 +122,7 @@ static int show_graphs(ig_ctx *c, const ig_model *m, const regex_t *re) {
 }
 
 // An ONNX model as it is in the file.
-static int show_onnx(ig_ctx *c, const ig_model *m, const regex_t *re) {
+static int show_onnx(ig_ctx *c, const ig_model *m, const ig_pattern *re) {
   char *text = ig_onnx_text(c, ig_model_onnx(m));
   if (!text) return cli_fail(c, ig_model_name(m), CLI_FAILED);
   size_t found = put_text(text, re);
@@ -133,7 +131,7 @@ static int show_onnx(ig_ctx *c, const ig_model *m, const regex_t *re) {
 }
 
 // What a session executes for inputs of these sizes.
-static int show_plan(ig_ctx *c, ig_model *m, const regex_t *re) {
+static int show_plan(ig_ctx *c, ig_model *m, const ig_pattern *re) {
   ig_session *s = NULL;
   if (ig_session_create(c, m, &s) != IG_OK) return cli_fail(c, ig_model_name(m), CLI_REFUSED);
   o.feed.fallback = true;
@@ -148,19 +146,16 @@ static int show_plan(ig_ctx *c, ig_model *m, const regex_t *re) {
 
 static int run(ig_ctx *c, const char *const *files) {
   ig_model *m = NULL;
-  regex_t re;
   if (o.graph + o.tree + o.code + o.plan > 1) {
     return cli_usage(&cli_show, "--code, --graph, --tree and --plan exclude each other");
   }
-  int bad = o.grep ? regcomp(&re, o.grep, REG_EXTENDED) : 0;
-  if (bad) {
-    char why[128];
-    (void)regerror(bad, &re, why, sizeof why);
+  char why[128];
+  ig_pattern *pattern = o.grep ? ig_pattern_create(o.grep, why, sizeof why) : NULL;
+  if (o.grep && !pattern) {
     return cli_usage(&cli_show, "--grep: '%s': %s", o.grep, why);
   }
   bool as_program = o.aten || o.graph || o.tree || o.code || o.plan;
   int code = cli_open(c, files[0], as_program ? CLI_PROGRAM : 0, &m);
-  const regex_t *pattern = o.grep ? &re : NULL;
   if (code == CLI_OK) {
     bool script = ig_model_get_kind(m) == IG_MODEL_TORCHSCRIPT && !o.tree;
     code = o.plan                            ? show_plan(c, m, pattern)
@@ -170,7 +165,7 @@ static int run(ig_ctx *c, const char *const *files) {
            : script                          ? show_graphs(c, m, pattern)
                                              : cli_no_program(m);
   }
-  if (o.grep) regfree(&re);
+  ig_pattern_free(pattern);
   ig_model_free(m);
   return code;
 }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arrays that the command writes. Dtypes that NumPy lacks are written as their bits.
-#define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/feed.h"
 
@@ -25,15 +23,18 @@ static const char *numpy_code(ig_dtype d) {
 
 static size_t npy_head(const ig_tensor *t, char *text, size_t cap) {
   char shape[IG_MAX_DIM * 22 + 4] = "";
+  const uint16_t one = 1;
+  const bool is_big = *(const uint8_t *)&one == 0;  // elements are written as they are in memory
   size_t n = 0;
   int ndim = ig_tensor_ndim(t);
   for (int d = 0; d < ndim; d++) {
     n += (size_t)snprintf(shape + n, sizeof shape - n, "%s%" PRId64 "%s", d ? ", " : "",
                           ig_tensor_size(t, d).value, ndim == 1 ? "," : "");
   }
+  const char *code = numpy_code(ig_tensor_dtype(t));
   int len =
-      snprintf(text + 10, cap - 10, "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }",
-               numpy_code(ig_tensor_dtype(t)), shape);
+      snprintf(text + 10, cap - 10, "{'descr': '%c%s', 'fortran_order': False, 'shape': (%s), }",
+               code[0] == '<' && is_big ? '>' : code[0], code + 1, shape);
   size_t total = ((size_t)len + 10 + 1 + 63) / 64 * 64;
   if (total > cap) return 0;
   memset(text + 10 + len, ' ', total - 10 - (size_t)len);
@@ -56,11 +57,11 @@ static bool write_npy(FILE *to, const ig_tensor *t) {
 int cli_save_npy(ig_ctx *c, const char *path, ig_tensor *t) {
   t = cli_dense(c, cli_as_dtype(c, t, numpy_dtype(ig_tensor_dtype(t))));
   if (!t) return cli_fail(c, path, CLI_FAILED);
-  cli_staged s = {.folder = ""};
+  cli_staged s = {.target = path};
   bool out = strcmp(path, "-") == 0;
   int code = out ? CLI_OK : cli_staged_open(path, &s);
   if (code != CLI_OK) return code;
-  FILE *to = out ? stdout : fopen(s.path, "wb");
+  FILE *to = out ? stdout : fopen(s.files.path, "wb");
   bool ok = to && write_npy(to, t);
   int error = errno;
   if (to && !out && fclose(to) != 0 && ok) {
@@ -94,12 +95,12 @@ int cli_to_stdout(const char *suffix, int (*save)(const char *path, void *user),
   char path[256];
   const char *where = getenv("TMPDIR");
   (void)snprintf(folder, sizeof folder, "%.150s/ingot-XXXXXX", where ? where : "/tmp");
-  if (!mkdtemp(folder)) return cli_error(CLI_IO, "%s: %s", folder, strerror(errno));
+  if (!ig_host_temporary(folder)) return cli_error(CLI_IO, "%s: %s", folder, strerror(errno));
   (void)snprintf(path, sizeof path, "%s/out%s", folder, suffix);
   int code = save(path, user);
   if (code == CLI_OK) code = copy_out(path);
-  (void)unlink(path);
-  (void)rmdir(folder);
+  (void)remove(path);
+  (void)remove(folder);
   return code;
 }
 

@@ -1,108 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// Output files before they have been checked: in a temporary folder beside the target, under their
-// final names, so that a model finds its weights beside it. Keeping them renames each over the
-// older one; until then the older ones are unchanged, and dropping leaves nothing behind.
-#define _GNU_SOURCE  // realpath
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
+// Output files before they have been checked (base/host.h), with the command's error messages.
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 
-// Devices and pipes are written directly; for a symbolic link the file that it names is replaced.
-static bool is_plain(const char *path) {
-  struct stat info;
-  return stat(path, &info) != 0 || S_ISREG(info.st_mode);
-}
-
 int cli_staged_open(const char *target, cli_staged *s) {
   *s = (cli_staged){.target = target};
-  struct stat info;
-  char *real = lstat(target, &info) == 0 && S_ISLNK(info.st_mode) ? realpath(target, NULL) : NULL;
-  const char *to = real ? real : target;
-  const char *slash = strrchr(to, '/');
-  int length = slash ? (int)(slash - to) + 1 : 0;
-  const char *name = to + length;
-  int n = snprintf(s->folder, sizeof s->folder, "%.*s.ingot-XXXXXX", length, to);
-  int code = CLI_OK;
-  if (!is_plain(to) || !*name) {
-    s->folder[0] = 0;
-    (void)snprintf(s->path, sizeof s->path, "%s", to);
-  } else if (n < 0 || (size_t)n >= sizeof s->folder || strlen(name) > 255) {
-    s->folder[0] = 0;
-    code = cli_error(CLI_IO, "%s: %s", target, strerror(ENAMETOOLONG));
-  } else if (!mkdtemp(s->folder)) {
-    s->folder[0] = 0;
-    code = cli_error(CLI_IO, "%s: %s", target, strerror(errno));
-  } else {
-    (void)snprintf(s->path, sizeof s->path, "%s/%s", s->folder, name);
-    cli_alias(s->path, target);
-  }
-  free(real);
-  return code;
-}
-
-static bool sync_path(const char *path, int flags) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC | flags);
-  if (fd < 0) return false;
-  bool ok = fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP;
-  return close(fd) == 0 && ok;
-}
-
-// Renames, or removes, what is in the folder: the target itself last, so that the files it refers
-// to exist before it does.
-static int move_files(const cli_staged *s, bool keep) {
-  const char *slash = strrchr(s->folder, '/');
-  int length = slash ? (int)(slash - s->folder) + 1 : 0;
-  const char *main_name = strrchr(s->path, '/') + 1;
-  int error = 0;
-  for (int last = 0; last < 2; last++) {
-    DIR *dir = opendir(s->folder);
-    for (struct dirent *e; dir && !error && (e = readdir(dir));) {
-      char from[sizeof s->folder + 260];
-      char to[sizeof s->folder + 260];
-      bool is_main = strcmp(e->d_name, main_name) == 0;
-      if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || is_main != (last == 1))
-        continue;
-      (void)snprintf(from, sizeof from, "%s/%s", s->folder, e->d_name);
-      (void)snprintf(to, sizeof to, "%.*s%s", length, s->folder, e->d_name);
-      if (keep && (!sync_path(from, 0) || rename(from, to) != 0)) error = errno;
-      if (!keep) (void)unlink(from);
-    }
-    if (dir) (void)closedir(dir);
-    if (!dir && keep) error = errno;
-  }
-  return error;
+  int error = ig_staged_open(target, &s->files);
+  if (error) return cli_error(CLI_IO, "%s: %s", target, strerror(error));
+  if (s->files.folder[0]) cli_alias(s->files.path, target);
+  return CLI_OK;
 }
 
 int cli_staged_keep(cli_staged *s) {
-  if (!s->folder[0]) return CLI_OK;
+  if (!s->files.folder[0]) return CLI_OK;
   if (cli_interrupted()) {
     cli_staged_drop(s);
     return cli_error(CLI_FAILED, "%s: cancelled, nothing was written", s->target);
   }
-  int error = move_files(s, true);
+  int error = ig_staged_keep(&s->files);
   if (error) {
     cli_staged_drop(s);
     return cli_error(CLI_IO, "%s: %s", s->target, strerror(error));
   }
-  (void)rmdir(s->folder);
-  char *slash = strrchr(s->folder, '/');
-  if (slash) slash[1] = 0;
-  (void)sync_path(slash ? s->folder : ".", O_DIRECTORY);
-  s->folder[0] = 0;
   cli_alias(NULL, NULL);
   return CLI_OK;
 }
 
 void cli_staged_drop(cli_staged *s) {
-  if (!s->folder[0]) return;
-  (void)move_files(s, false);
-  (void)rmdir(s->folder);
-  s->folder[0] = 0;
+  if (!s->files.folder[0]) return;
+  ig_staged_drop(&s->files);
   cli_alias(NULL, NULL);
 }

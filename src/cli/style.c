@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Colours: on a terminal, unless NO_COLOR or --color say otherwise.
-#define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -25,7 +23,7 @@ static bool colored(FILE *to) {
   if (color != AUTO) return color == ALWAYS;
   const char *no = getenv("NO_COLOR");
   const char *term = getenv("TERM");
-  return !(no && *no) && term && strcmp(term, "dumb") != 0 && isatty(fileno(to));
+  return !(no && *no) && term && strcmp(term, "dumb") != 0 && ig_host_is_terminal(to);
 }
 
 void cli_put(FILE *to, cli_style style, const char *fmt, ...) {

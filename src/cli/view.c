@@ -28,7 +28,7 @@ static int write_text(const char *path, const char *text) {
   cli_staged s;
   int code = cli_staged_open(path, &s);
   if (code != CLI_OK) return code;
-  FILE *to = fopen(s.path, "wb");
+  FILE *to = fopen(s.files.path, "wb");
   bool ok = to && fwrite(text, 1, n, to) == n;
   int error = errno;
   if (to && fclose(to) != 0 && ok) {

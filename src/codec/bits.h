@@ -29,6 +29,16 @@ static inline void ig_store64(uint8_t *p, uint64_t v) {
   ig_store32(p + 4, (uint32_t)(v >> 32));
 }
 
+// Elements of files are little-endian, those in memory as the machine has them: where it is
+// big-endian, they are swapped when they are read and when they are written.
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+enum { IG_BIG_ENDIAN = 1 };
+#else
+enum { IG_BIG_ENDIAN = 0 };
+#endif
+// Reverses the bytes of each element of `width` bytes; the bytes of an incomplete last one stay.
+void ig_order_swap(uint8_t *at, size_t n, size_t width);
+
 // Length (1..4) of the well-formed UTF-8 sequence at s, its code point in *point; 0 when malformed
 // (overlong, surrogate, above U+10FFFF, truncated). n must be at least 1.
 size_t ig_utf8_decode(const uint8_t *s, size_t n, uint32_t *point);

@@ -4,8 +4,15 @@
 
 #include <string.h>
 
-static void copy_element(const ig_npy *a, const uint8_t *src, uint8_t *dst) {
-  if (!a->big) {
+#include "codec/bits.h"
+
+// Bytes have no order.
+bool ig_npy_is_swapped(const ig_npy *a) {
+  return a->kind != 'S' && a->width > 1 && a->big != (IG_BIG_ENDIAN != 0);
+}
+
+static void copy_element(const ig_npy *a, bool swap, const uint8_t *src, uint8_t *dst) {
+  if (!swap) {
     memcpy(dst, src, a->width);
     return;
   }
@@ -18,7 +25,8 @@ static void copy_element(const ig_npy *a, const uint8_t *src, uint8_t *dst) {
 
 void ig_npy_copy(const ig_npy *a, uint8_t *dst) {
   if (a->data.n == 0) return;
-  if (!a->big && (!a->fortran || a->ndim < 2)) {
+  bool swap = ig_npy_is_swapped(a);
+  if (!swap && (!a->fortran || a->ndim < 2)) {
     memcpy(dst, a->data.at, a->data.n);
     return;
   }
@@ -33,7 +41,7 @@ void ig_npy_copy(const ig_npy *a, uint8_t *dst) {
   int64_t at = 0;
   for (int64_t i = 0; i < step; i++) {
     // admitted: the reader of the head bounds the number of elements by the bytes
-    copy_element(a, a->data.at + at * a->width, dst + i * a->width);
+    copy_element(a, swap, a->data.at + at * a->width, dst + i * a->width);
     for (int dim = a->ndim - 1; dim >= 0; dim--) {
       at += stride[dim];
       if (++index[dim] < a->shape[dim]) break;

@@ -16,7 +16,7 @@ typedef struct ig_npy {
   char kind;
   uint32_t width;  // bytes of one element
   bool fortran;    // first dimension varies fastest
-  bool big;        // big-endian, only when read
+  bool big;        // big-endian, only when read; see ig_npy_is_swapped
   int ndim;
   int64_t shape[IG_NPY_MAX_DIMS];
   ig_bytes data;
@@ -26,6 +26,8 @@ typedef struct ig_npy {
 IG_MUST_USE ig_status ig_npy_read(ig_ctx *c, const char *name, ig_bytes in, ig_npy *out);
 // The header, as NumPy writes it; its length is a multiple of 64.
 IG_MUST_USE ig_status ig_npy_head(ig_ctx *c, const ig_npy *a, ig_str *out);
+// Its byte order is not the machine's.
+bool ig_npy_is_swapped(const ig_npy *a);
 // The elements in C order and native byte order, a->data.n bytes.
 void ig_npy_copy(const ig_npy *a, uint8_t *dst);
 

@@ -17,14 +17,20 @@ static ig_status bad(const place *at, ig_status st, const char *what) {
   return ig_fail(at->c, st, "%s: element %zu of an array of texts: %s", at->name, at->index, what);
 }
 
+static uint32_t character(const uint8_t *src, size_t i) {
+  uint32_t point;
+  memcpy(&point, src + sizeof point * i, sizeof point);  // admitted: i < width / 4
+  return point;
+}
+
 // The length as UTF-8 of `width` bytes of UCS-4 in native order; out, if not NULL, gets the text.
 static ig_status from_ucs4(const place *at, const uint8_t *src, size_t width, size_t *len,
                            uint8_t *out) {
   size_t n = width / 4;
-  while (n && ig_load32(src + 4 * (n - 1)) == 0) n--;  // admitted: 4 * n is `width`
+  while (n && character(src, n - 1) == 0) n--;
   *len = 0;
   for (size_t i = 0; i < n; i++) {
-    uint32_t point = ig_load32(src + 4 * i);  // admitted: as above
+    uint32_t point = character(src, i);
     uint8_t bytes[4];
     if (point > 0x10FFFF) return bad(at, IG_SYNTAX, "a number that is no character of Unicode");
     if (point >= 0xD800 && point < 0xE000) return bad(at, IG_SYNTAX, "half of a surrogate pair");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversion of layouts and half types, in tiles of 16 x 16 so that both sides use whole cache
 // lines.
-#define _POSIX_C_SOURCE 200809L
 #include "kernels/conv_stage.h"
 
 #include <stdlib.h>

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers: which method, by cost; memory; what runs them. Methods are chosen here and nowhere else.
-#define _GNU_SOURCE
 #include "kernels/layer.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "base/blocks.h"
 #include "base/cpu.h"
 #include "base/threads.h"
 #include "kernels/layer_kernels.h"
@@ -202,9 +201,7 @@ static void *allocate(size_t floats) {
   if (bytes >= IG_SIZE_NONE - HUGE_PAGE) return NULL;
   bytes = (bytes + unit - 1) / unit * unit;
   void *p = aligned_alloc(unit, bytes);
-#if defined(MADV_HUGEPAGE)
-  if (p && unit == HUGE_PAGE) (void)madvise(p, bytes, MADV_HUGEPAGE);
-#endif
+  if (p && unit == HUGE_PAGE) ig_pages_huge(p, bytes);
   return p;
 }
 

@@ -1,26 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Needs, workspaces, and per-thread scratch buffers for callers without one. A thread-specific key
-// frees them when a thread ends; the thread that runs the library's destructor frees its own there.
-#define _POSIX_C_SOURCE 200809L
+// Needs, workspaces, and per-thread scratch buffers for callers without one. They are
+// freed when the thread ends; the thread that runs the library's destructor frees its own there.
 #include "kernels/scratch.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/lock.h"
+
 typedef struct buffers {
+  ig_thread_end end;
   void *at[IG_SCRATCH_SLOTS];
   size_t size[IG_SCRATCH_SLOTS];
-  bool watched;  // the key knows this thread
+  bool watched;  // `end` is registered
 } buffers;
 
 static _Thread_local buffers mine;
 static _Atomic size_t limit = SIZE_MAX - 4096;  // the largest allowed request
-static pthread_key_t key;
-static bool have_key;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 // ---- needs and workspaces ----
 
@@ -113,24 +111,24 @@ static void *slot_of(const ig_workspace *w, int seat, ig_scratch_slot slot, size
 
 // ---- buffers of threads ----
 
-static void release(void *p) {
-  buffers *b = p;
+static void release(buffers *b) {
   for (int i = 0; i < IG_SCRATCH_SLOTS; i++) {
     free(b->at[i]);
     b->at[i] = NULL;
     b->size[i] = 0;
   }
-  b->watched = false;
 }
 
-static void make_key(void) {
-  have_key = pthread_key_create(&key, release) == 0;
+static void thread_ends(ig_thread_end *end) {
+  buffers *b = (buffers *)end;
+  release(b);
+  b->watched = false;
 }
 
 static bool watch(buffers *b) {
   if (b->watched) return true;
-  pthread_once(&once, make_key);
-  b->watched = have_key && pthread_setspecific(key, b) == 0;
+  b->end.run = thread_ends;
+  b->watched = ig_thread_at_end(&b->end);
   return b->watched;
 }
 
@@ -169,9 +167,7 @@ void ig_scratch_free(void) {
 }
 
 // With a priority, so that it runs after the pool's destructor, which has none: the pool's threads
-// free their buffers through the key as they end.
+// free their own buffers as they end.
 __attribute__((destructor(200))) static void free_last(void) {
   release(&mine);
-  if (have_key) pthread_key_delete(key);
-  have_key = false;
 }

@@ -200,15 +200,17 @@ static void add_elements(ig_str *s, const ig_om_tensor *t) {
   }
   for (int64_t i = 0; i < t->numel; i++) {
     const uint8_t *at = t->raw.at + (size_t)i * (bits / 8);
-    int64_t x = 0;
-    memcpy(&x, at, bits / 8);
+    int64_t x = *at;
+    int32_t y = 0;
     float f = 0;
     double g = 0;
     memcpy(&f, at, bits == 32 ? 4 : 0);
     memcpy(&g, at, bits == 64 ? 8 : 0);
+    memcpy(&x, at, bits == 64 ? 8 : 0);
+    memcpy(&y, at, bits == 32 ? 4 : 0);
     ig_str_add(s, " ");
     if (real) ig_str_float(s, bits == 32 ? (double)f : g);
-    if (whole) ig_str_add(s, "%lld", (long long)(bits == 32 ? (int32_t)x : x));
+    if (whole) ig_str_add(s, "%lld", (long long)(bits == 32 ? y : x));
   }
 }
 

@@ -255,7 +255,8 @@ static ig_status put_data(ig_onnx *x, const char *path, ig_sink *sink) {
     const struct ig_onnx_tensor *t = &x->tensors.at[i];
     if (!t->is_external) continue;
     ig_sink_zeros(sink, (size_t)(t->offset - sink->total));
-    ig_sink_put(sink, t->data.at, t->data.n);
+    ig_bytes data = ig_onnx_little(x, t);
+    ig_sink_put(sink, data.at, data.n);
   }
   return ig_sink_finish(x->c, sink);
 }

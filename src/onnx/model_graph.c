@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "codec/bits.h"
 #include "ingot/dims.h"
 #include "ingot/version.h"
 #include "onnx/convention.h"
@@ -183,11 +184,21 @@ static void put_location(ig_onnx *x, struct ig_onnx_tensor *t) {
   ig_proto_put_int(&x->w, TENSOR_LOCATION, LOCATION_EXTERNAL);
 }
 
+ig_bytes ig_onnx_little(ig_onnx *x, const struct ig_onnx_tensor *t) {
+  if (!IG_BIG_ENDIAN || t->data.n == 0) return t->data;
+  uint8_t *to = ig_onnx_push(x, t->data.n);
+  if (!to) return (ig_bytes){NULL, 0};
+  memcpy(to, t->data.at, t->data.n);
+  size_t parts = ig_dtype_is_complex(t->dtype) ? 2 : 1;
+  ig_order_swap(to, t->data.n, ig_dtype_size(t->dtype) / parts);
+  return (ig_bytes){to, t->data.n};
+}
+
 void ig_onnx_put_tensor(ig_onnx *x, const struct ig_onnx_tensor *t) {
   for (int d = 0; d < t->ndim; d++) ig_proto_put_int(&x->w, TENSOR_DIMS, t->dims[d]);
   ig_proto_put_int(&x->w, TENSOR_TYPE, ig_onnx_elem_type(t->dtype));
   ig_proto_put_text(&x->w, TENSOR_NAME, t->name);
-  if (!t->is_external) ig_proto_put_borrowed(&x->w, TENSOR_RAW, t->data);
+  if (!t->is_external) ig_proto_put_borrowed(&x->w, TENSOR_RAW, ig_onnx_little(x, t));
 }
 
 // With the TorchScript conventions weights that nothing reads are left out.

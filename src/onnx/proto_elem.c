@@ -47,6 +47,12 @@ unsigned ig_om_elem_bits(int elem) {
   return elem >= 0 && elem < IG_OM_ELEM_COUNT ? elems[elem].bits : 0;
 }
 
+size_t ig_om_elem_part(int elem) {
+  unsigned bits = ig_om_elem_bits(elem);
+  if (elem == IG_OM_COMPLEX64 || elem == IG_OM_COMPLEX128) bits /= 2;
+  return bits < 8 ? 1 : bits / 8;
+}
+
 ig_dtype ig_om_elem_dtype(int elem) {
   return elem >= 0 && elem < IG_OM_ELEM_COUNT ? (ig_dtype)elems[elem].dtype : IG_DTYPE_COUNT;
 }

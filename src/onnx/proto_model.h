@@ -51,6 +51,7 @@ typedef enum ig_om_elem {
 
 const char *ig_om_elem_text(int elem);  // "float16"; "type 99"-like texts are the caller's
 unsigned ig_om_elem_bits(int elem);     // 0: strings and unknown types
+size_t ig_om_elem_part(int elem);       // bytes whose order matters: of a complex number half
 ig_dtype ig_om_elem_dtype(int elem);    // IG_DTYPE_COUNT: no dtype of its own
 int ig_om_elem_of(ig_dtype dtype);
 
@@ -73,7 +74,7 @@ typedef struct ig_om_tensor {
   int ndim;
   const int64_t *dims;
   int64_t numel;
-  ig_bytes raw;   // little endian, sub-byte elements packed, low bits first
+  ig_bytes raw;   // in the machine's byte order, sub-byte elements packed, low bits first
   ig_file *file;  // the file that contains raw, kept by the model; NULL: memory of the arena
   const ig_bytes *strings;  // elem STRING
   bool external;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cause.h"
+#include "codec/bits.h"
 #include "onnx/proto_parse.h"
 
 enum { TENSOR_MAX_DIM = IG_MAX_DIM };
@@ -51,9 +52,11 @@ static unsigned field_of(int elem) {
   }
 }
 
-// One number as little-endian bytes. Sub-byte elements are packed already: one number per byte.
+// One number as bytes in the machine's order. Sub-byte elements are packed already: one number per
+// byte.
 static void store(uint8_t *at, int64_t v, size_t width) {
   for (size_t i = 0; i < width; i++) at[i] = (uint8_t)((uint64_t)v >> (8 * i));
+  if (IG_BIG_ENDIAN) ig_order_swap(at, width, width);
 }
 
 static void take_numbers(ig_om_parser *p, ig_om_tensor *t, const typed *d, size_t bytes) {
@@ -118,6 +121,18 @@ static void finish_strings(ig_om_parser *p, ig_om_tensor *t, typed *d) {
   memset(&d->strings, 0, sizeof d->strings);
 }
 
+// Bytes of a file are little-endian: on other machines they are copied.
+static bool to_native(ig_om_parser *p, ig_om_tensor *t) {
+  if (!IG_BIG_ENDIAN || ig_om_elem_part(t->elem) == 1 || t->raw.n == 0) return true;
+  uint8_t *to = ig_om_push(p, t->raw.n);
+  if (!to) return false;
+  memcpy(to, t->raw.at, t->raw.n);
+  ig_order_swap(to, t->raw.n, ig_om_elem_part(t->elem));
+  t->raw.at = to;
+  t->file = NULL;
+  return true;
+}
+
 // The elements are in exactly one place: raw bytes, the typed field of its type, or a file. Only an
 // empty tensor may have none.
 static bool finish(ig_om_parser *p, ig_om_tensor *t, typed *d, bool has_raw) {
@@ -132,7 +147,7 @@ static bool finish(ig_om_parser *p, ig_om_tensor *t, typed *d, bool has_raw) {
   if (t->external) {
     if (used || has_raw) return bad(p, t, "has elements of its own beside external data");
     if (t->elem == IG_OM_STRING) return bad(p, t, "strings cannot be external data");
-    return ig_om_external(p, t, bytes) == IG_OK;
+    return ig_om_external(p, t, bytes) == IG_OK && to_native(p, t);
   }
   if ((used != 0) + has_raw > 1 && !(has_raw && t->raw.n == 0)) {
     return bad(p, t, "has both raw_data and typed data");
@@ -150,6 +165,8 @@ static bool finish(ig_om_parser *p, ig_om_tensor *t, typed *d, bool has_raw) {
                   "%s: tensor '%s': found %zu bytes, expected %zu for %lld elements of %s",
                   p->m->name, t->name, t->raw.n, bytes, (long long)t->numel,
                   ig_om_elem_text(t->elem));
+  } else {
+    (void)to_native(p, t);
   }
   return p->c->status == IG_OK;
 }

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/str.h"
+#include "codec/bits.h"
 #include "onnx/model.h"
 #include "onnx/proto_model.h"
 
@@ -17,6 +19,7 @@ typedef struct writer {
   size_t least;           // bytes of what is not in the model's file
   uint64_t align;         // of what is not large
   uint64_t offset;        // offset of the next data
+  ig_arena swapped;       // data in the byte order of files
   IG_VEC(struct placed {
     ig_bytes raw;
     uint64_t offset;
@@ -51,6 +54,20 @@ static void put_external(writer *x, ig_bytes raw) {
   x->offset += raw.n;
 }
 
+// What the file has of elements in the machine's order: on big-endian machines a copy, which the
+// writer keeps.
+static ig_bytes little(writer *x, const ig_om_tensor *t) {
+  if (!IG_BIG_ENDIAN || ig_om_elem_part(t->elem) == 1 || t->raw.n == 0) return t->raw;
+  uint8_t *to = ig_arena_push(&x->swapped, t->raw.n);
+  if (!to) {
+    x->w.failed = true;
+    return (ig_bytes){NULL, 0};
+  }
+  memcpy(to, t->raw.at, t->raw.n);
+  ig_order_swap(to, t->raw.n, ig_om_elem_part(t->elem));
+  return (ig_bytes){to, t->raw.n};
+}
+
 static void put_tensor(writer *x, uint32_t field, const ig_om_tensor *t, bool weight) {
   ig_proto_writer *w = &x->w;
   size_t mark = ig_proto_open(w, field);
@@ -61,9 +78,9 @@ static void put_tensor(writer *x, uint32_t field, const ig_om_tensor *t, bool we
   if (t->elem == IG_OM_STRING) {
     for (int64_t i = 0; i < t->numel; i++) ig_proto_put_borrowed(w, 6, t->strings[i]);
   } else if (weight && x->data_name && t->raw.n >= x->least) {
-    put_external(x, t->raw);
+    put_external(x, little(x, t));
   } else {
-    ig_proto_put_borrowed(w, 9, t->raw);
+    ig_proto_put_borrowed(w, 9, little(x, t));
   }
   ig_proto_close(w, mark);
 }
@@ -280,8 +297,10 @@ ig_status ig_om_write(ig_ctx *c, const ig_onnx_model *m, ig_onnx_external how, c
                       ig_sink *sink) {
   IG_RETURN_IF_ERR(c->status);
   ig_str data = ig_str_make(c->alloc);
-  writer x = {
-      .w = ig_proto_writer_make(c->alloc), .least = IG_ONNX_EXTERNAL_MIN, .align = IG_ONNX_ALIGN};
+  writer x = {.w = ig_proto_writer_make(c->alloc),
+              .least = IG_ONNX_EXTERNAL_MIN,
+              .align = IG_ONNX_ALIGN,
+              .swapped = ig_arena_make(c->alloc)};
   bool large = weight_total(m) > MAX_BYTES - (64 << 20);  // room for the nodes
   if (path && (how == IG_ONNX_EXTERNAL_ALWAYS || (how == IG_ONNX_EXTERNAL_AUTO && large))) {
     ig_str_add(&data, "%s.data", path);
@@ -300,6 +319,7 @@ ig_status ig_om_write(ig_ctx *c, const ig_onnx_model *m, ig_onnx_external how, c
   }
   const char *data_path = x.placed.n ? data.at : NULL;
   if (st == IG_OK) st = path ? save_model(c, &x, path, data_path) : ig_proto_write(c, &x.w, sink);
+  ig_arena_free(&x.swapped);
   ig_vec_free(c->alloc, &x.placed);
   ig_proto_writer_free(&x.w);
   ig_str_free(&data);
@@ -312,11 +332,13 @@ ig_status ig_om_write_parts(ig_ctx *c, const ig_onnx_model *m, ig_sink *model, i
   writer x = {.w = ig_proto_writer_make(c->alloc),
               .data_name = IG_OM_WEIGHTS,
               .least = LEAST,
-              .align = CACHE_LINE};
+              .align = CACHE_LINE,
+              .swapped = ig_arena_make(c->alloc)};
   put_model(&x, m);
   ig_status st = x.w.failed ? ig_fail(c, IG_NOMEM, "out of memory") : IG_OK;
   if (st == IG_OK) st = ig_proto_write(c, &x.w, model);
   if (st == IG_OK) put_data(&x, weights);
+  ig_arena_free(&x.swapped);
   ig_vec_free(c->alloc, &x.placed);
   ig_proto_writer_free(&x.w);
   return st;

@@ -334,6 +334,8 @@ const char *ig_onnx_own_name(ig_onnx *x, const ig_node *n);  // of a node's resu
 const char **ig_onnx_result_names(ig_onnx *x, const ig_node *n, size_t count);
 void ig_onnx_learn_list(ig_onnx *x, const ig_node *n, const char *const *names, size_t count);
 struct ig_onnx_tensor;
+// The data of a tensor in the byte order of files.
+ig_bytes ig_onnx_little(ig_onnx *x, const struct ig_onnx_tensor *t);
 void ig_onnx_put_tensor(ig_onnx *x, const struct ig_onnx_tensor *t);  // fields of a TensorProto
 const char *ig_onnx_add_shared(ig_onnx *x, const char *path, const ig_tensor *t);
 // Folds the call if all its operands are known; its result is then written when it is used.

@@ -5,13 +5,13 @@
 // graphs point at it; its implementations are reference-counted, so that a replaced one is released
 // when its last call has returned. Fields that change after publication are atomic.
 #include "op/library.h"
-#include "op/draft.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/lock.h"
 #include "op/call.h"
+#include "op/draft.h"
 #include "op/tape.h"
 
 // An implementation: the registry has one reference, a running call another.
@@ -30,13 +30,13 @@ struct ig_user_op {
 };
 
 static struct {
-  pthread_mutex_t lock;
+  ig_lock lock;
   bool ready;
   ig_arena arena;
   ig_map by_name;
   struct ig_user_op *newest;
   unsigned count;
-} users = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} users = {.lock = IG_LOCK_OPEN};
 
 static struct ig_user_op *user_of(const ig_op *op) {
   return op->user;
@@ -51,10 +51,10 @@ static void impl_destroy(ig_ref *ref) {
 // ---- the registry ----
 
 const ig_op *ig_library_overloads(const char *key) {
-  (void)pthread_mutex_lock(&users.lock);
+  ig_lock_take(&users.lock);
   const ig_map_value *slot = users.ready ? ig_map_find(&users.by_name, key) : NULL;
   const ig_op *op = slot ? slot->ptr : NULL;
-  (void)pthread_mutex_unlock(&users.lock);
+  ig_lock_leave(&users.lock);
   return op;
 }
 
@@ -145,7 +145,7 @@ ig_status ig_library_define(ig_ctx *c, const char *schema, unsigned tags, const 
   *out = NULL;
   const ig_lib *lib = ig_lib_get(c);
   if (c->status != IG_OK || !lib) return c->status;
-  (void)pthread_mutex_lock(&users.lock);
+  ig_lock_take(&users.lock);
   prepare();
   struct ig_user_op *u = NULL;
   ig_status st = parse(c, schema, &u);
@@ -161,12 +161,12 @@ ig_status ig_library_define(ig_ctx *c, const char *schema, unsigned tags, const 
     users.count++;
     *out = &u->op;
   }
-  (void)pthread_mutex_unlock(&users.lock);
+  ig_lock_leave(&users.lock);
   return st;
 }
 
 static void set_impl(struct ig_user_op *u, ig_impl_kind kind, impl *i) {
-  (void)pthread_mutex_lock(&users.lock);
+  ig_lock_take(&users.lock);
   impl *old = u->impls[kind];
   u->impls[kind] = i;
   atomic_store(&u->has[kind], i != NULL);
@@ -174,7 +174,7 @@ static void set_impl(struct ig_user_op *u, ig_impl_kind kind, impl *i) {
     u->op.composite = i != NULL;
     u->op.facts = i ? IG_FACT_IMPLICIT : 0;
   }
-  (void)pthread_mutex_unlock(&users.lock);
+  ig_lock_leave(&users.lock);
   if (old) ig_ref_release(&old->ref);
 }
 
@@ -183,7 +183,7 @@ void ig_library_undefine(const ig_op *op) {
   if (!u) return;
   char key[256];
   (void)snprintf(key, sizeof key, "%s::%s", op->schema.ns, op->schema.name);
-  (void)pthread_mutex_lock(&users.lock);
+  ig_lock_take(&users.lock);
   ig_map_value *slot = ig_map_find(&users.by_name, key);
   // A concurrent reader at op continues with its successor.
   if (slot && slot->ptr == op) {
@@ -193,7 +193,7 @@ void ig_library_undefine(const ig_op *op) {
       if (o->next == op) o->next = op->next;
     }
   }
-  (void)pthread_mutex_unlock(&users.lock);
+  ig_lock_leave(&users.lock);
   for (int k = 0; k < IG_IMPL_COUNT; k++) set_impl(u, (ig_impl_kind)k, NULL);
 }
 
@@ -282,10 +282,10 @@ bool ig_library_call(ig_ctx *c, const ig_op *op, ig_impl_kind kind, const ig_val
                      ig_value *outs) {
   struct ig_user_op *u = user_of(op);
   if (!u || !atomic_load(&u->has[kind])) return false;
-  (void)pthread_mutex_lock(&users.lock);
+  ig_lock_take(&users.lock);
   impl *i = u->impls[kind];
   if (i) ig_ref_retain(&i->ref);
-  (void)pthread_mutex_unlock(&users.lock);
+  ig_lock_leave(&users.lock);
   if (!i) return false;
   ig_scope s = ig_scope_open(c);
   i->is.fn(c, op, args, outs, i->is.user);

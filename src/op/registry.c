@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operator library: records and derived forms, parsed once per process, then immutable.
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/lock.h"
 #include "op/call.h"
 #include "op/each.h"
 #include "op/library.h"
@@ -47,7 +47,7 @@ static const entry entries[] = {
 #undef D
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static ig_lock lock = IG_LOCK_OPEN;
 static ig_lib library;
 static _Atomic(const ig_lib *) loaded;
 
@@ -194,7 +194,7 @@ const ig_lib *ig_lib_get(ig_ctx *c) {
   const ig_lib *lib = atomic_load_explicit(&loaded, memory_order_acquire);
   if (lib) return lib;
   if (c->status != IG_OK) return NULL;
-  (void)pthread_mutex_lock(&lock);
+  ig_lock_take(&lock);
   if (!atomic_load(&loaded)) {
     if (load(c, &library) == IG_OK) {
       atomic_store_explicit(&loaded, &library, memory_order_release);
@@ -202,7 +202,7 @@ const ig_lib *ig_lib_get(ig_ctx *c) {
       unload(&library);
     }
   }
-  (void)pthread_mutex_unlock(&lock);
+  ig_lock_leave(&lock);
   return atomic_load(&loaded);
 }
 
@@ -273,8 +273,8 @@ size_t ig_op_returns(const ig_op *op) {
 }
 
 // A call of a program that is rewritten has not been checked yet, and the program may come from a
-// file. Composite operators have no rule but their formula; rules that make symbols for sizes in the
-// data would make others than the call has.
+// file. Composite operators have no rule but their formula; rules that make symbols for sizes in
+// the data would make others than the call has.
 static bool is_rewritable(ig_ctx *c, const ig_op *op, const ig_value *args) {
   bool checked = !c->mode->capture || c->mode->given || op->composite || !op->def->shape ||
                  op->def->fake || op->each;

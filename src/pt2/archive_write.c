@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "arrays/torch_file.h"
+#include "arrays/unpack.h"
 #include "base/hash.h"
+#include "codec/bits.h"
 #include "codec/json.h"
 #include "ingot/file.h"
 #include "pt2/archive.h"
@@ -30,9 +32,10 @@ static ig_status put(saver *s, const char *name, ig_bytes data) {
   ig_str_add(&path, "%.*s%s%s", (int)s->root_n, s->root, s->root_n ? "/" : "", name);
   ig_status st = path.failed ? ig_fail(s->c, IG_NOMEM, "out of memory")
                              : ig_zip_add(&s->zip, path.at, &data, 1);
-  uint32_t crc = ig_zip_last_crc(&s->zip);
+  uint8_t crc[4];
+  ig_store32(crc, ig_zip_last_crc(&s->zip));
   s->names_hash = ig_hash_bytes(s->names_hash, name, strlen(name) + 1);
-  s->data_hash = ig_hash_bytes(s->data_hash, &crc, sizeof crc);
+  s->data_hash = ig_hash_bytes(s->data_hash, crc, sizeof crc);
   ig_str_free(&path);
   return st;
 }
@@ -59,7 +62,12 @@ static ig_status put_storage(saver *s, ig_table *seen, const char *folder, const
   char name[64];
   (void)snprintf(name, sizeof name, "data/%s/%s%" PRId64, folder, stem, *number);
   // A fake tensor has no bytes: its record is empty.
-  return put(s, name, (ig_bytes){storage->data, storage->fake ? 0 : storage->bytes});
+  uint8_t *copy = NULL;
+  ig_bytes b = {storage->data, storage->fake ? 0 : storage->bytes};
+  ig_status st = ig_elements_little(s->c, w->tensor->dtype, &b, &copy);
+  if (st == IG_OK) st = put(s, name, b);
+  ig_mem_free(s->c->alloc, copy, copy ? b.n : 0);
+  return st;
 }
 
 static ig_status find_parameters(saver *s) {

@@ -7,6 +7,7 @@
 #include "arrays/torch_file.h"
 #include "arrays/unpack.h"
 #include "base/cause.h"
+#include "codec/bits.h"
 #include "pt2/archive.h"
 #include "pt2/schema.h"
 #include "pt2/values.h"
@@ -20,6 +21,7 @@ typedef struct loader {
   const char *kind;
   ig_pt2_in in;
   ig_map storages;  // path -> tensor of bytes over the whole record
+  ig_map swapped;   // path -> 1 + the dtype as which its bytes were swapped
 } loader;
 
 static void release_file(void *user) {
@@ -35,7 +37,7 @@ static ig_tensor *open_storage(loader *l, const ig_zip_entry *e, const ig_json *
     return NULL;
   }
   int64_t size = (int64_t)e->size;
-  if (!e->deflated && size && (uintptr_t)e->packed.at % ALIGN == 0) {
+  if (!IG_BIG_ENDIAN && !e->deflated && size && (uintptr_t)e->packed.at % ALIGN == 0) {
     ig_ref_retain(&l->a->file->ref);
     ig_foreign memory = {.data = (void *)e->packed.at,
                          .bytes = e->packed.n,
@@ -69,6 +71,25 @@ static ig_tensor *find_storage(loader *l, const ig_json *entry) {
   known = ig_map_find(&l->storages, path);
   known->ptr = t;
   return t;
+}
+
+// On big-endian machines: the bytes of a record in the machine's order, which depends on the dtype.
+static bool to_native(loader *l, const ig_json *entry, const char *path, ig_tensor *bytes,
+                      ig_dtype d) {
+  ig_map_value *known = IG_BIG_ENDIAN ? ig_map_put(&l->swapped, path) : NULL;
+  if (!IG_BIG_ENDIAN) return true;
+  if (!known) {
+    (void)ig_fail(l->c, IG_NOMEM, "out of memory");
+    return false;
+  }
+  if (known->num && known->num != 1 + (size_t)d) {
+    (void)ig_pt2_fail(&l->in, entry, IG_UNSUPPORTED, "record '%.100s' is used as several types",
+                      path);
+    return false;
+  }
+  if (!known->num) ig_elements_swap(d, bytes->storage->data, bytes->storage->bytes);
+  known->num = 1 + (size_t)d;
+  return true;
 }
 
 // Does every element that the metadata reaches lie inside n bytes?
@@ -144,6 +165,7 @@ static ig_tensor *load_tensor(loader *l, const ig_json *entry) {
                       bytes->storage->bytes);
     return NULL;
   }
+  if (!to_native(l, entry, path, bytes, m.dtype)) return NULL;
   if (m.dtype == IG_BOOL) ig_bools_normalize(bytes->storage->data, bytes->storage->bytes);
   m.device = ig_device_cpu();  // where the bytes are now
   m.view_of = bytes;
@@ -172,7 +194,11 @@ static ig_status load_all(loader *l, const ig_json *config, ig_pt2_weights *out)
 
 static ig_status load_raw(ig_ctx *c, ig_pt2_archive *a, const char *kind, const ig_zip_entry *e,
                           ig_pt2_weights *out) {
-  loader l = {.c = c, .a = a, .kind = kind, .storages = ig_map_make(c->alloc)};
+  loader l = {.c = c,
+              .a = a,
+              .kind = kind,
+              .storages = ig_map_make(c->alloc),
+              .swapped = ig_map_make(c->alloc)};
   ig_bytes text = {0};
   const ig_json *doc = NULL;
   const ig_limits *limits = a->options ? a->options->limits : NULL;
@@ -182,6 +208,7 @@ static ig_status load_raw(ig_ctx *c, ig_pt2_archive *a, const char *kind, const 
   const ig_json *config = st == IG_OK ? ig_pt2_get(&l.in, doc, "config", IG_JSON_OBJECT) : NULL;
   if (config) st = load_all(&l, config, out);
   ig_map_free(&l.storages);
+  ig_map_free(&l.swapped);
   return st == IG_OK ? ig_ctx_status(c) : st;
 }
 

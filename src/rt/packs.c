@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#define _POSIX_C_SOURCE 200809L
 #include "rt/packs.h"
 
 #include <math.h>
-#include <pthread.h>
 
+#include "base/lock.h"
 #include "kernels/conv_inner.h"
 #include "tensor/copy.h"
 
 struct ig_packs {
   ig_ref ref;
   ig_alloc alloc;
-  pthread_mutex_t lock;  // held while weights are packed: whoever wants the same ones waits
+  ig_lock lock;  // held while weights are packed: whoever wants the same ones waits
   ig_pack *first;
   ig_pack *f32;  // sources of layers that stay so; nothing is packed
   ig_pack_store store;
@@ -39,13 +38,13 @@ static void destroy(ig_ref *ref) {
     ig_mem_free(p->alloc, k, sizeof *k);
     k = next;
   }
-  (void)pthread_mutex_destroy(&p->lock);
+  ig_lock_free(&p->lock);
   ig_mem_free(p->alloc, p, sizeof *p);
 }
 
 ig_packs *ig_packs_create(ig_ctx *c) {
   ig_packs *p = ig_mem_new(c->alloc, sizeof *p);
-  if (!p || pthread_mutex_init(&p->lock, NULL) != 0) {
+  if (!p || !ig_lock_init(&p->lock)) {
     ig_mem_free(c->alloc, p, sizeof *p);
     fail_memory(c);
     return NULL;
@@ -211,16 +210,16 @@ static ig_pack *create(ig_ctx *c, ig_packs *p, const ig_pack_source *s, ig_layer
 
 const ig_pack *ig_packs_get(ig_ctx *c, ig_packs *p, const ig_pack_source *s) {
   ig_layer_method method = ig_layer_choose(&s->shape, &s->options);
-  (void)pthread_mutex_lock(&p->lock);
+  ig_lock_take(&p->lock);
   ig_pack *k = find(p, s, method);
   if (!k) k = create(c, p, s, method);
   if (k) k->users++;
-  (void)pthread_mutex_unlock(&p->lock);
+  ig_lock_leave(&p->lock);
   return k;
 }
 
 void ig_packs_release(ig_packs *p, const ig_pack *k) {
-  (void)pthread_mutex_lock(&p->lock);
+  ig_lock_take(&p->lock);
   ig_pack **at = &p->first;
   while (*at != k) at = &(*at)->next;
   ig_pack *mine = *at;
@@ -231,7 +230,7 @@ void ig_packs_release(ig_packs *p, const ig_pack *k) {
     release_parts(&mine->source);
     ig_mem_free(p->alloc, mine, sizeof *mine);
   }
-  (void)pthread_mutex_unlock(&p->lock);
+  ig_lock_leave(&p->lock);
 }
 
 // ---- layers that stay f32
@@ -245,39 +244,39 @@ bool ig_packs_keep_f32(ig_ctx *c, ig_packs *p, const ig_pack_source *s) {
   k->source = *s;
   k->lanes = ig_layer_block();
   retain_parts(s);
-  (void)pthread_mutex_lock(&p->lock);
+  ig_lock_take(&p->lock);
   k->next = p->f32;
   p->f32 = k;
-  (void)pthread_mutex_unlock(&p->lock);
+  ig_lock_leave(&p->lock);
   return true;
 }
 
 bool ig_packs_keeps_f32(ig_ctx *c, ig_packs *p, const ig_pack_source *s) {
   ig_pack_stored found;
   bool kept = false;
-  (void)pthread_mutex_lock(&p->lock);
+  ig_lock_take(&p->lock);
   for (const ig_pack *k = p->f32; k && !kept; k = k->next) kept = fits(k, s, s->options.method);
-  (void)pthread_mutex_unlock(&p->lock);
+  ig_lock_leave(&p->lock);
   if (kept || !p->store.find) return kept;
   return p->store.find(p->store.user, c, s, &found) && found.method == IG_LAYER_NONE;
 }
 
 void ig_packs_each_f32(ig_packs *p, void (*fn)(void *user, const ig_pack_source *s), void *user) {
-  (void)pthread_mutex_lock(&p->lock);
+  ig_lock_take(&p->lock);
   for (const ig_pack *k = p->f32; k; k = k->next) fn(user, &k->source);
-  (void)pthread_mutex_unlock(&p->lock);
+  ig_lock_leave(&p->lock);
 }
 
 void ig_packs_each(ig_packs *p, void (*fn)(void *user, const ig_pack *k), void *user) {
-  (void)pthread_mutex_lock(&p->lock);
+  ig_lock_take(&p->lock);
   for (const ig_pack *k = p->first; k; k = k->next) fn(user, k);
-  (void)pthread_mutex_unlock(&p->lock);
+  ig_lock_leave(&p->lock);
 }
 
 size_t ig_packs_count(ig_packs *p) {
   size_t n = 0;
-  (void)pthread_mutex_lock(&p->lock);
+  ig_lock_take(&p->lock);
   for (const ig_pack *k = p->first; k; k = k->next) n++;
-  (void)pthread_mutex_unlock(&p->lock);
+  ig_lock_leave(&p->lock);
   return n;
 }

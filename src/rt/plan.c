@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans by sizes: finding the binding of a run or making it, and running it.
-#define _POSIX_C_SOURCE 200809L
 #include "rt/plan.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "base/blocks.h"
 #include "base/budget.h"
+#include "base/clock.h"
 #include "op/interpret.h"
 #include "rt/frame.h"
 #include "rt/packs.h"
@@ -352,12 +351,6 @@ static bool attach(ig_binding *b, const ig_value *inputs) {
 
 // ---- running
 
-static double now(void) {
-  struct timespec t;
-  (void)clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void retain(const ig_value *v) {
   if (v->kind == IG_KIND_TENSOR) (void)ig_tensor_retain(v->tensor);
   for (size_t i = 0; v->kind == IG_KIND_LIST && i < v->list.n; i++) retain(&v->list.at[i]);
@@ -416,9 +409,9 @@ static void run_steps(ig_binding *b, ig_arena *lists) {
   char *work = aligned(p->work);
   for (size_t i = 0; i < b->steps.n && ig_step(c) && c->status == IG_OK; i++) {
     ig_rt_step *s = &b->steps.at[i];
-    double start = p->timed ? now() : 0;
+    double start = p->timed ? ig_clock_seconds() : 0;
     execute(b, s, work, lists);
-    if (p->timed) s->seconds += now() - start;
+    if (p->timed) s->seconds += ig_clock_seconds() - start;
     if (p->measure && c->status == IG_OK) ig_rt_measure_layer(b, s);
   }
   b->runs++;

@@ -124,7 +124,7 @@ static ig_storage *storage_for(ig_ctx *c, const ig_meta *m, bool fake) {
     }
     return s;
   }
-  return storage_create(c, (size_t)bytes);
+  return storage_create(c, (uint64_t)bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX);
 }
 
 // Takes over one reference to the storage.

@@ -24,6 +24,7 @@ void ig_ts_pickler_free(ig_ts_pickler *p) {
   ig_vec_free(p->c->alloc, &p->kept);
   ig_vec_free(p->c->alloc, &p->storages);
   ig_vec_free(p->c->alloc, &p->bytes);
+  ig_vec_free(p->c->alloc, &p->dtypes);
   ig_vec_free(p->c->alloc, &p->classes);
   ig_map_free(&p->words);
   ig_table_free(&p->memo);
@@ -139,7 +140,8 @@ static bool storage(ig_ts_pickler *p, const ig_tensor *t) {
   char key[24];
   (void)snprintf(key, sizeof key, "%zu", p->storages.n);
   if (!ig_vec_push(p->c->alloc, &p->storages, t->storage) ||
-      !ig_vec_push(p->c->alloc, &p->bytes, ig_mem_mul(numel, width))) {
+      !ig_vec_push(p->c->alloc, &p->bytes, ig_mem_mul(numel, width)) ||
+      !ig_vec_push(p->c->alloc, &p->dtypes, t->dtype)) {
     return no_memory(p);
   }
   op(p, IG_PICKLE_OP_MARK);

@@ -19,6 +19,7 @@ typedef struct ig_ts_pickler {
   ig_table types;  // named types of `classes`
   IG_VEC(const ig_storage *) storages;
   IG_VEC(size_t) bytes;              // of each storage: whole elements
+  IG_VEC(ig_dtype) dtypes;           // and what they are
   IG_VEC(const ig_stype *) classes;  // of the objects, in the order of first use
   IG_VEC(ig_value) kept;             // what is written: a script that runs meanwhile may drop it
   size_t depth;

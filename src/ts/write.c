@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arrays/unpack.h"
 #include "base/hash.h"
+#include "codec/bits.h"
 #include "codec/zip.h"
 #include "ts/debug.h"
 #include "ts/pickler.h"
@@ -45,9 +47,10 @@ static ig_status put(writer *w, const char *name, const void *data, size_t n) {
   ig_str_add(&path, "%s/%s", w->folder, name);
   ig_status st = path.failed ? ig_fail(w->c, IG_NOMEM, "out of memory")
                              : ig_zip_add(&w->zip, path.at, &part, 1);
-  uint32_t crc = st == IG_OK ? ig_zip_last_crc(&w->zip) : 0;
+  uint8_t crc[4];
+  ig_store32(crc, st == IG_OK ? ig_zip_last_crc(&w->zip) : 0);
   w->names = ig_hash_bytes(w->names, name, strlen(name) + 1);
-  w->data = ig_hash_bytes(w->data, &crc, sizeof crc);
+  w->data = ig_hash_bytes(w->data, crc, sizeof crc);
   ig_str_free(&path);
   return st;
 }
@@ -61,7 +64,12 @@ static ig_status put_pickle(writer *w, const char *name, const ig_ts_pickler *p)
   char text[64];
   for (size_t i = 0; i < p->storages.n; i++) {
     (void)snprintf(text, sizeof text, "%s/%zu", name, i);
-    IG_RETURN_IF_ERR(put(w, text, p->storages.at[i]->data, p->bytes.at[i]));
+    uint8_t *copy = NULL;
+    ig_bytes b = {p->storages.at[i]->data, p->bytes.at[i]};
+    ig_status st = ig_elements_little(w->c, p->dtypes.at[i], &b, &copy);
+    if (st == IG_OK) st = put(w, text, b.at, b.n);
+    ig_mem_free(w->c->alloc, copy, copy ? b.n : 0);
+    IG_RETURN_IF_ERR(st);
   }
   (void)snprintf(text, sizeof text, "%s.pkl", name);
   return put(w, text, p->text.at, p->text.n);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "codec/bits.h"
 #include "codec/npy.h"
 #include "heap.h"
 #include "ingot/file.h"
@@ -72,7 +73,9 @@ static void every_dtype_of_numpy_comes_back(void **state) {
     assert_int_equal(ig_tensor_dtype(back[i].tensor), dtypes[i]);
     assert_memory_equal(ig_tensor_data(back[i].tensor), ig_tensor_data(list[i].tensor),
                         6 * ig_dtype_size(dtypes[i]));
-    assert_non_null(back[i].tensor->storage->free_fn);  // a piece of the file
+    // A piece of the file, if that has the machine's byte order.
+    bool in_place = !IG_BIG_ENDIAN || ig_dtype_size(dtypes[i]) == 1;
+    assert_int_equal(back[i].tensor->storage->free_fn != NULL, in_place);
   }
 }
 

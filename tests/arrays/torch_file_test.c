@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "arrays/torch_file.h"
+#include "codec/bits.h"
 #include "codec/zip.h"
 #include "heap.h"
 #include "tensor/tensor.h"
@@ -88,7 +89,7 @@ static void weights_are_pages_of_the_file(void **state) {
   const uint8_t *to = from + file->bytes.n;
   for (size_t i = 0; i < 6; i++) {
     uint8_t *at = ig_tensor_data(ig_object_tensor(ig_object_at(o, i)));
-    assert_true(at >= from && at < to);
+    assert_int_equal(at >= from && at < to, !IG_BIG_ENDIAN);
     at[0] ^= 1;  // private: the file stays as it is
   }
   ig_file_release(file);

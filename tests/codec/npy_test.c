@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/ctx.h"
+#include "codec/bits.h"
 #include "codec/npy.h"
 #include "heap.h"
 
@@ -107,7 +108,7 @@ static void every_dtype_comes_back(void **state) {
 
 static void orders_and_byte_orders_are_straightened(void **state) {
   fixture *f = *state;
-  static const uint16_t columns[] = {1, 4, 2, 5, 3, 6};
+  static const uint8_t columns[] = {1, 0, 4, 0, 2, 0, 5, 0, 3, 0, 6, 0};
   ig_npy a;
   ig_bytes in = npy("{\"shape\": (2, 3,), 'descr': '<u2', 'fortran_order': True}", columns, 12);
   assert_int_equal(ig_npy_read(f->c, "x", in, &a), IG_OK);
@@ -219,9 +220,14 @@ static const char **read_texts(fixture *f, const char *head, const void *data, s
   return texts;
 }
 
+static void to_little(uint32_t *at, size_t bytes) {
+  if (IG_BIG_ENDIAN) ig_order_swap((uint8_t *)at, bytes, sizeof *at);
+}
+
 static void texts_of_characters_are_read(void **state) {
   fixture *f = *state;
-  static const uint32_t little[] = {'a', 'b', 0, 0xe9, 0, 0, 0x1f600, 0x10ffff, 'z', 0, 0, 0};
+  uint32_t little[] = {'a', 'b', 0, 0xe9, 0, 0, 0x1f600, 0x10ffff, 'z', 0, 0, 0};
+  to_little(little, sizeof little);
   static const char big[] = "\0\0\0a\0\0\x20\xac";
   size_t n = 0;
   const char **t = read_texts(f, HEAD("'<U3'", "False", "(2, 2)"), little, sizeof little, &n);
@@ -269,6 +275,7 @@ static void what_is_no_text_is_named(void **state) {
   size_t n = 0;
   for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
     uint32_t data[] = {'a', points[i].point};
+    to_little(data, sizeof data);
     ig_bytes in = npy(HEAD("'<U1'", "False", "(2,)"), data, sizeof data);
     assert_int_equal(ig_npy_read(f->c, "x", in, &a), IG_OK);
     assert_int_equal(ig_npy_texts(f->c, "x", &a, &texts, &n), IG_SYNTAX);
@@ -311,6 +318,7 @@ static ig_status text_session(ig_ctx *c) {
   static const uint32_t data[] = {'a', 'b', 0xe9, 0};
   ig_npy a = {.kind = 'U',
               .width = 8,
+              .big = IG_BIG_ENDIAN,
               .ndim = 1,
               .shape = {2},
               .data = {(const uint8_t *)data, sizeof data}};

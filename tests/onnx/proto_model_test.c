@@ -200,7 +200,7 @@ static void test_external(void **state) {
   FILE *f = fopen(path, "wb");
   assert_non_null(f);
   float one = 1;
-  assert_int_equal(fwrite(&one, sizeof one, 1, f), 1);
+  assert_int_equal(fwrite("\0\0\x80\x3f", sizeof one, 1, f), 1);
   assert_int_equal(fclose(f), 0);
   static const struct {
     const char *location;

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -72,3 +74,31 @@ def test_cmake(wanted: str, found: bool, prefix: pathlib.Path, tmp_path: pathlib
     if found:
         run("cmake", "--build", tmp_path / "build")
         assert run(tmp_path / "build/program") == "0.1.0\n"
+
+
+def test_example_of_cmake(prefix: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    if not shutil.which("cmake") or not shutil.which("c++"):
+        pytest.skip("cmake or a compiler of C++ is not installed")
+    run("cmake", "-S", ROOT / "examples/cmake", "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", tmp_path)
+    for program in ("run_model", "run_model_cpp"):
+        assert "-0.147191 0.209443" in run(tmp_path / program, ROOT / "tests/pt2/data/mlp.pt2")
+
+
+def test_meson_wrap(tmp_path: pathlib.Path) -> None:
+    """As a subproject it is found by the name of its dependency. Configured only: it is the same library."""
+    if not shutil.which("meson"):
+        pytest.skip("meson is not on the path")
+    (tmp_path / "program.c").write_text(PROGRAM)
+    (tmp_path / "meson.build").write_text(
+        "project('program', 'c', default_options: ['ingot:tests=false', 'ingot:extension=disabled'])\n"
+        "executable('program', 'program.c', dependencies: dependency('ingot'))\n"
+    )
+    (tmp_path / "subprojects").mkdir()
+    (tmp_path / "subprojects/ingot").symlink_to(ROOT)
+    shutil.copy(ROOT / "packaging/ingot.wrap", tmp_path / "subprojects")
+    run("meson", "setup", tmp_path / "build", tmp_path, f"-Dingot:python={sys.executable}")
+    targets = json.loads(run("meson", "introspect", "--targets", tmp_path / "build"))
+    sources = {t["name"]: t["target_sources"] for t in targets}
+    folders = [word for part in sources["program"] for word in part.get("parameters", [])]
+    assert any(word.startswith("-I") and word.endswith("ingot/include") for word in folders), folders

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Over POSIX calls.
+#define _GNU_SOURCE  // mkdtemp
+#include "base/host.h"
+
+#include <pthread.h>
+#include <regex.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+bool ig_host_is_terminal(FILE *f) {
+  return isatty(fileno(f));
+}
+
+uint64_t ig_host_peak_bytes(void) {
+  struct rusage u;
+#if defined(__APPLE__)
+  enum { UNIT = 1 };
+#else
+  enum { UNIT = 1024 };
+#endif
+  return getrusage(RUSAGE_SELF, &u) == 0 ? (uint64_t)u.ru_maxrss * UNIT : 0;
+}
+
+// ---- signals
+
+void ig_host_catch_ends(void (*caught)(int number)) {
+  static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+    struct sigaction now = {.sa_handler = caught, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction before;
+    if (sigaction(ends[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN) continue;
+    (void)sigaction(ends[i], &now, NULL);
+  }
+}
+
+void ig_host_end_by(int number) {
+  (void)signal(number, SIG_DFL);
+  (void)raise(number);
+}
+
+void ig_host_ignore_pipes(void) {
+  (void)signal(SIGPIPE, SIG_IGN);
+}
+
+// ---- folders
+
+bool ig_host_temporary(char *name) {
+  return mkdtemp(name) != NULL;
+}
+
+void ig_host_folder(const char *path) {
+  (void)mkdir(path, 0777);
+}
+
+// ---- patterns
+
+struct ig_pattern {
+  regex_t re;
+};
+
+ig_pattern *ig_pattern_create(const char *text, char *why, size_t cap) {
+  ig_pattern *p = malloc(sizeof *p);
+  if (!p) {
+    (void)snprintf(why, cap, "out of memory");
+    return NULL;
+  }
+  int bad = regcomp(&p->re, text, REG_EXTENDED);
+  if (!bad) return p;
+  (void)regerror(bad, &p->re, why, cap);
+  free(p);
+  return NULL;
+}
+
+void ig_pattern_free(ig_pattern *p) {
+  if (!p) return;
+  regfree(&p->re);
+  free(p);
+}
+
+bool ig_pattern_find(const ig_pattern *p, const char *line, bool rest, size_t *begin, size_t *end) {
+  regmatch_t at;
+  if (regexec(&p->re, line, 1, &at, rest ? REG_NOTBOL : 0) != 0) return false;
+  *begin = (size_t)at.rm_so;
+  *end = (size_t)at.rm_eo;
+  return true;
+}
+
+// ---- a ticking thread
+
+struct ig_ticker {
+  pthread_t thread;
+  pthread_mutex_t lock;
+  pthread_cond_t wake;
+  bool stop;  // under the lock
+  int millis;
+  void (*tick)(void *user);
+  void *user;
+};
+
+static struct timespec after(int millis) {
+  struct timespec t;
+  (void)clock_gettime(CLOCK_REALTIME, &t);
+  t.tv_nsec += millis % 1000 * 1000000L;
+  t.tv_sec += millis / 1000 + t.tv_nsec / 1000000000L;
+  t.tv_nsec %= 1000000000L;
+  return t;
+}
+
+static void *ticking(void *arg) {
+  ig_ticker *t = arg;
+  (void)pthread_mutex_lock(&t->lock);
+  while (!t->stop) {
+    struct timespec moment = after(t->millis);
+    (void)pthread_cond_timedwait(&t->wake, &t->lock, &moment);
+    if (!t->stop) t->tick(t->user);
+  }
+  (void)pthread_mutex_unlock(&t->lock);
+  return NULL;
+}
+
+ig_ticker *ig_ticker_start(int millis, void (*tick)(void *user), void *user) {
+  ig_ticker *t = malloc(sizeof *t);
+  if (!t) return NULL;
+  *t = (ig_ticker){.lock = PTHREAD_MUTEX_INITIALIZER,
+                   .wake = PTHREAD_COND_INITIALIZER,
+                   .millis = millis,
+                   .tick = tick,
+                   .user = user};
+  if (pthread_create(&t->thread, NULL, ticking, t) == 0) return t;
+  free(t);
+  return NULL;
+}
+
+void ig_ticker_stop(ig_ticker *t) {
+  if (!t) return;
+  (void)pthread_mutex_lock(&t->lock);
+  t->stop = true;
+  (void)pthread_cond_signal(&t->wake);
+  (void)pthread_mutex_unlock(&t->lock);
+  (void)pthread_join(t->thread, NULL);
+  (void)pthread_cond_destroy(&t->wake);
+  (void)pthread_mutex_destroy(&t->lock);
+  free(t);
+}
