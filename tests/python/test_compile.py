@@ -631,3 +631,51 @@ def test_a_view_that_reaches_out_of_its_memory():
     with pytest.raises(RuntimeError, match="out of bounds for storage of size 4"):
         torch.compile(f, backend="eager")(torch.ones(3))
     assert torch.compile(shifted, backend="eager")(torch.arange(3.0)).tolist() == [2, 4]
+
+
+VIEWS = {
+    "narrow": lambda a: a.narrow(0, 1, 1),
+    "reshape": lambda a: a.reshape(-1),
+    "flatten": lambda a: a.flatten(),
+    "movedim": lambda a: a.movedim(0, 1),
+    "view_as": lambda a: a.view_as(a),
+    "mT": lambda a: a.mT,
+    "row of a reshaped": lambda a: a.reshape(1, -1)[0],
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("name", VIEWS)
+def test_writes_to_views_of_composed_operators(name, backend):
+    """Both operands of the write have gradients."""
+
+    def f(x, y):
+        a = x * 2
+        VIEWS[name](a).add_(y)
+        return a.sin()
+
+    found = []
+    for g in (f, torch.compile(f, backend=backend)):
+        x, y = torch.arange(4.0).reshape(2, 2).requires_grad_(), torch.ones((), requires_grad=True)
+        out = g(x, y)
+        out.sum().backward()
+        found.append((out.tolist(), x.grad.tolist(), y.grad.tolist()))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_refused_writes_to_views_of_composed_operators(backend):
+    def untracked(x, y):
+        a = torch.relu(x)
+        with torch.no_grad():
+            b = a.reshape(-1)
+        return b.add_(y)
+
+    def one_of_many(x, y):
+        return torch.relu(x).chunk(2)[0].add_(y)
+
+    x, y = torch.ones(2, 2, requires_grad=True), torch.ones((), requires_grad=True)
+    for f in (untracked, one_of_many):
+        for g in (f, torch.compile(f, backend=backend)):
+            with pytest.raises(RuntimeError, match="is a view|A view was created"):
+                g(x, y)

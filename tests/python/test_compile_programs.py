@@ -675,9 +675,11 @@ def trial(program, sequence, compiled, zeros_are_none=False):
         shared = [isinstance(o, torch.Tensor) and o.data_ptr() == x.data_ptr() for o in out[:2]]
         kept = s.kept if isinstance(s.kept, torch.Tensor) else None
         found = gradients(s, out, x, y, zeros_are_none)
-        retained = account(kept.grad) if kept is not None and (kept.is_leaf or kept.retains_grad) else None
+        retained = kept.grad if kept is not None and (kept.is_leaf or kept.retains_grad) else None
+        if zeros_are_none and retained is not None and not (retained != 0).any():
+            retained = None
         seen.append([error, text.getvalue(), account(out), account([x.detach(), y.detach(), s.total, kept, s.memory]),
-                     shared, retained, s.k, s.cell, repr(s.log), GLOBALS["scale"], account(list(s.table.items())),
+                     shared, account(retained), s.k, s.cell, repr(s.log), GLOBALS["scale"], account(list(s.table.items())),
                      account(s.plain), found, torch.get_rng_state().tolist()])  # fmt: skip
     return seen
 
