@@ -533,7 +533,10 @@ static bool fix_numbers(ig_ctx *c, ig_graph *g) {
 static bool functional(tracer *t, const ig_graph *g) {
   ig_rewrite apart = {.fn = lower};
   ig_graph *out = NULL;
-  if (ig_graph_functionalize(t->c, g, &apart, &out) != IG_OK) return false;
+  if (ig_graph_functionalize(t->c, g, &apart, &out) != IG_OK) {
+    t->a->refused = t->c->status == IG_UNSUPPORTED;
+    return false;
+  }
   t->a->graph = out;
   ig_graph_drop_grad_modes(out);
   if (!fix_numbers(t->c, out)) return false;

@@ -549,3 +549,59 @@ def test_one_of_several_views_is_not_written(backend):
     assert log == ["taken"]
     with torch.no_grad():
         assert torch.compile(f, backend=backend)(torch.ones(4, requires_grad=True), log).tolist() == [2, 2]
+
+
+def test_writes_by_strides_to_memory_with_gaps():
+    """A functional graph has no gaps: such a graph runs as it is."""
+
+    def of_input(x):
+        x.as_strided((2,), (1,)).add_(1)
+        return x * 2
+
+    def of_new(x):
+        z = torch.empty_strided((2, 2), (4, 2)).copy_(x)
+        z.as_strided((2,), (1,)).fill_(1)
+        return z * 2
+
+    def of_part(x):
+        z = x + 1
+        z[:, 1:].as_strided((2,), (2,)).mul_(3)
+        return z
+
+    def behind(x):
+        y = x[:1, :1].as_strided((2,), (1,))
+        y.add_(1)
+        return y * 2
+
+    for f in (of_input, of_new, of_part, behind):
+        found = []
+        for g in (f, torch.compile(f, backend="aot_eager")):
+            base = torch.zeros(8)
+            out = g(base.reshape(2, 4)[:, ::2])
+            found.append((out.tolist(), base.tolist()))
+        assert found[0] == found[1], f.__name__
+
+
+def test_views_of_inputs_among_several_are_not_written():
+    def f(y):
+        return y * 2, y.chunk(2)
+
+    y = torch.ones(2, requires_grad=True) * 1
+    for g in (f, torch.compile(f, backend="aot_eager")):
+        _, (first, _) = g(y)
+        with pytest.raises(RuntimeError, match="is a view and is being modified inplace"):
+            first.mul_(2)
+        with torch.no_grad():
+            first.mul_(2)
+    assert y.tolist() == [4, 1]
+
+
+def test_refused_write_of_memory_that_an_array_shows():
+    def f(x, y):
+        total = float(y.detach().numpy().sum())
+        y.chunk(2)[0].mul_(3)
+        return x + total
+
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="Output 0 of Split is a view"):
+        torch.compile(f, backend="aot_eager")(x, y)

@@ -119,9 +119,14 @@ class _Epilogue:
         return made
 
 
-def _without_bases(outs: list) -> list:
-    """A view of memory that only the graph knows is no view for the caller, who may write it."""
-    return [o.data if isinstance(o, Tensor) and o._is_view() else o for o in outs]
+def _without_bases(outs: list, known: Sequence[Any] = ()) -> list:
+    """A view of memory that only the graph knows is no view for the caller, who may write it. known: the caller's
+    tensors, whose views stay views."""
+    if not any(isinstance(o, Tensor) and o._is_view() for o in outs):
+        return outs
+    keys = {_C.storage_key(t) for t in known}
+    views = [isinstance(o, Tensor) and o._is_view() and _C.storage_key(o) not in keys for o in outs]
+    return [o.data if view else o for o, view in zip(outs, views)]
 
 
 # ---- forward and backward ----
@@ -203,7 +208,7 @@ class _Differentiable:
         keep = self._kept(args, outs[self.count : self.count + self.saved])
         numbers = outs[self.count + self.saved :]
         slots = [i for i, o in enumerate(own) if isinstance(o, Tensor)]
-        own = _without_bases(own)
+        own = _without_bases(own, tensors)
         fixed = [own[i] for i in slots if not self.graded[i]]
 
         def again() -> list:
