@@ -358,8 +358,8 @@ static void run_written_lists(ig_ctx *c, const ig_op *op, const ig_value *args) 
   count_operands(c, op, args, &s);
   ig_value none;
   op->def->fake(c, op, args, &none);
-  if (c->mode->fake || s.fake || c->status != IG_OK) return;
-  ig_compute(c, op, args, &none);
+  if (c->status != IG_OK) return;
+  if (!c->mode->fake && !s.fake) ig_compute(c, op, args, &none);
   for (size_t i = 0; i < op->schema.nargs && c->status == IG_OK; i++) {
     const ig_value *items;
     size_t n = op->schema.args[i].written ? items_of(&args[i], &items) : 0;

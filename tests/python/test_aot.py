@@ -605,3 +605,41 @@ def test_refused_write_of_memory_that_an_array_shows():
     x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
     with pytest.raises(RuntimeError, match="Output 0 of Split is a view"):
         torch.compile(f, backend="aot_eager")(x, y)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "ingot"])
+@pytest.mark.parametrize("foreach", [None, False, True])
+@pytest.mark.parametrize("name", ["SGD", "Adam", "RMSprop", "Adagrad"])
+def test_optimizer_inside(name, foreach, backend):
+    """Steps of all parameters at once write lists of tensors."""
+    found = []
+    for compiled in (False, True):
+        model = torch.nn.Linear(3, 2)
+        with torch.no_grad():
+            model.weight.copy_(torch.arange(6.0).reshape(2, 3) / 6)
+            model.bias.fill_(0.5)
+        optimizer = getattr(torch.optim, name)(model.parameters(), lr=0.1, foreach=foreach)
+
+        def step(x):
+            optimizer.zero_grad()
+            loss = (model(x) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+            return loss.detach()
+
+        call = torch.compile(step, backend=backend) if compiled else step
+        found.append([call(torch.ones(2, 3) * (i + 1)) for i in range(3)] + [p.detach() for p in model.parameters()])
+    torch.testing.assert_close(found[1], found[0])
+
+
+def test_written_lists():
+    def f(a, b):
+        torch._foreach_add_([a, b], 1)
+        torch._foreach_mul_([a, b[:1]], [b, a[:1]])
+        return a + b
+
+    found = []
+    for g in (f, torch.compile(f, backend="aot_eager")):
+        a, b = torch.arange(3.0), torch.ones(3)
+        found.append((g(a, b).tolist(), a.tolist(), b.tolist()))
+    assert found[0] == found[1]
