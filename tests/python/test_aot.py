@@ -643,3 +643,52 @@ def test_written_lists():
         a, b = torch.arange(3.0), torch.ones(3)
         found.append((g(a, b).tolist(), a.tolist(), b.tolist()))
     assert found[0] == found[1]
+
+
+def test_second_derivatives():
+    """Gradients with a history are those of the operators: the graph is run once more as it is."""
+
+    def inside(x):
+        y = (x**3).sum()
+        (g,) = torch.autograd.grad(y, x, create_graph=True)
+        return (g**2).sum()
+
+    def several(x):
+        y = x.sin()
+        return (y * y).sum() + y.sum()
+
+    for f in (inside, several):
+        found = []
+        for g in (f, torch.compile(f, backend="aot_eager")):
+            x = torch.arange(3.0, requires_grad=True)
+            z = g(x * 1)
+            (first,) = torch.autograd.grad(z, x, create_graph=True)
+            (second,) = torch.autograd.grad((first**2).sum(), x)
+            found.append((z, first, second))
+        torch.testing.assert_close(found[1], found[0])
+
+
+@pytest.mark.parametrize("name", ["hessian", "jacfwd", "jacrev", "jvp"])
+def test_transforms_that_differentiate_twice(name):
+    def f(x):
+        if name == "jvp":
+            return torch.func.jvp(torch.sin, (x,), (torch.ones_like(x),))
+        return getattr(torch.func, name)(lambda v: (v**3).sum() if name == "hessian" else v.sin() * v)(x)
+
+    x = torch.arange(3.0)
+    torch.testing.assert_close(torch.compile(f, backend="aot_eager")(x), f(x))
+
+
+def test_second_derivative_that_is_refused():
+    """What the arguments were is not there any more, or was never kept."""
+
+    def f(x, total):
+        total += x.detach().sum()
+        return (x**3).sum()
+
+    g = torch.compile(f, backend="aot_eager")
+    x = torch.ones(2, requires_grad=True)
+    (first,) = torch.autograd.grad(g(x, torch.zeros(())), x, create_graph=True)
+    assert first.tolist() == [3, 3]
+    with pytest.raises(RuntimeError, match="does not currently support double backward"):
+        first.sum().backward()

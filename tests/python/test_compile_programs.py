@@ -105,6 +105,10 @@ DEEP = (
     "set_data",
     "leaf_inside",
     "complex",
+    "foreach",
+    "twice",
+    "composed_view_write",
+    "hessian",
     "in_place_of_list",
 )
 deep = st.tuples(st.sampled_from(DEEP), register, register)
@@ -439,6 +443,20 @@ def use_deep(s, name, rest, r):
         leaf = b.detach().float().clone().requires_grad_(s.flag)
         s.log.append((leaf.is_leaf, leaf.requires_grad))
         r[to] = leaf * 2
+    elif name == "foreach":
+        torch._foreach_add_([a.detach(), s.plain], 1)
+        r[to] = a + s.plain.sum()
+    elif name == "twice":
+        torch._dynamo.graph_break()
+        if b.requires_grad and torch.is_grad_enabled():
+            (found,) = torch.autograd.grad((b * b * a).sum(), b, create_graph=True)
+            r[to] = a + found.sum()
+    elif name == "composed_view_write":
+        c = b * 1
+        c.reshape(-1).narrow(0, 0, 1).add_(a.sum())
+        r[to] = c
+    elif name == "hessian":
+        r[to] = a + torch.func.hessian(lambda v: (v**3 * s.k).sum())(b.detach().float().reshape(-1)[:2]).sum()
     elif name == "complex":
         z = torch.complex(b.float(), b.float() + 1)
         r[to] = (z * z.conj()).real
