@@ -77,6 +77,8 @@ typedef struct ig_defer_expr {
   uint32_t a;
   uint32_t b;
   int64_t value;
+  bool element;  // it is an element of a tensor, or computed from one; set by ig_defer_expr_add
+  uint64_t way;  // equal if computed in the same way with the same other numbers; set there, too
 } ig_defer_expr;
 enum { IG_DEFER_MOST_EXPRS = 4096 };  // of one call; other numbers are plain
 
@@ -208,6 +210,7 @@ enum {
   IG_SLOT_AS_KNOWN,   // as a symbol with this value; a constant if there is none
   IG_SLOT_AS_SHARED,  // as a symbol with this value; one of its own if there is none
   IG_SLOT_AS_FREE,    // of its own, also if it is 0 or 1: only guards of the trace limit it
+  IG_SLOT_AS_NUMBER,  // as shared, however the program computed it
 };
 
 // Traces under the open capture: placeholders for symbols and inputs (names: one per input), calls.

@@ -679,3 +679,56 @@ def test_refused_writes_to_views_of_composed_operators(backend):
         for g in (f, torch.compile(f, backend=backend)):
             with pytest.raises(RuntimeError, match="is a view|A view was created"):
                 g(x, y)
+
+
+def test_positions_in_a_cache():
+    """The end of what is written is a plain number plus a size: it varies with the number."""
+
+    class Cache(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("keys", torch.zeros(1, 8, 2))
+            self.at = 0
+
+        def forward(self, x):
+            n = x.shape[1]
+            self.keys[:, self.at : self.at + n] = x
+            self.at += n
+            return self.keys[:, : self.at].sum(1)
+
+    for sizes, graphs in (((2, 1, 1, 1, 1), 2), ((3, 2, 2), 2)):
+        torch._dynamo.reset()
+        backend = Backend()
+        cache, plain = Cache(), Cache()
+        f = torch.compile(cache, backend=backend)
+        for k, n in enumerate(sizes):
+            x = torch.full((1, n, 2), k + 1.0)
+            assert torch.equal(f(x), plain(x))
+        assert torch.equal(cache.keys, plain.keys)
+        assert backend.calls == graphs
+
+
+def test_numbers_that_are_computed_in_many_steps():
+    def f(x):
+        n = x.shape[0]
+        for _ in range(200):
+            n = (n + n) % 1000
+        return x * n
+
+    x = torch.ones(3)
+    assert torch.equal(torch.compile(f, backend="eager", dynamic=True)(x), f(x))
+
+
+def test_numbers_that_vary_beside_other_constants():
+    """A number that varied is symbolic also where the same operators have other constants."""
+    backend = Backend()
+
+    def f(x, k, n):
+        return x * k + n
+
+    g = torch.compile(f, backend=backend)
+    x = torch.ones(2)
+    for k in (0.5, 1.5):
+        for n in range(2, 6):
+            assert torch.equal(g(x, k, n), f(x, k, n))
+    assert backend.calls == 3
