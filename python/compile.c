@@ -675,6 +675,28 @@ static PyObject *storage_key(PyObject *module, PyObject *o) {
   return PyLong_FromVoidPtr(py_tensor_of(o)->storage);
 }
 
+// memory_keys(sequence) -> [int]: the same number for tensors over the same memory that have
+// elements; 0: none, or no tensor.
+static PyObject *memory_keys(PyObject *module, PyObject *o) {
+  (void)module;
+  PyObject *items = PySequence_Fast(o, "memory_keys: expected a sequence");
+  Py_ssize_t n = items ? PySequence_Fast_GET_SIZE(items) : 0;
+  PyObject *list = items ? PyList_New(n) : NULL;
+  for (Py_ssize_t i = 0; list && i < n; i++) {
+    PyObject *item = PySequence_Fast_GET_ITEM(items, i);
+    const ig_tensor *t = py_is_tensor(item) ? py_tensor_of(item) : NULL;
+    bool there = t && !t->storage->fake && ig_tensor_numel(t) > 0;
+    PyObject *key = PyLong_FromVoidPtr(there ? t->storage->data : NULL);
+    if (!key) {
+      Py_CLEAR(list);
+    } else {
+      PyList_SET_ITEM(list, i, key);
+    }
+  }
+  Py_XDECREF(items);
+  return list;
+}
+
 // compile_break(reason): the graph ends here.
 static PyObject *compile_break(PyObject *module, PyObject *reason) {
   (void)module;
@@ -739,6 +761,7 @@ PyMethodDef py_compile_functions[] = {
     {"compile_leave", compile_leave, METH_NOARGS, NULL},
     {"compile_is_whole", compile_is_whole, METH_NOARGS, NULL},
     {"storage_key", storage_key, METH_O, NULL},
+    {"memory_keys", memory_keys, METH_O, NULL},
     {"compile_break", compile_break, METH_O, NULL},
     {"compile_aside", compile_aside, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},

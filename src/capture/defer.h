@@ -57,8 +57,7 @@ typedef enum ig_defer_kind {
   IG_SLOT_SIZE_ARG,  // an argument that may be: SymInt
   IG_SLOT_SCALAR,    // an integer among the operands
   IG_SLOT_SIZE,      // of an input
-  IG_SLOT_STRIDE,
-  IG_SLOT_OFFSET
+  IG_SLOT_STRIDE
 } ig_defer_kind;
 
 typedef struct ig_defer_slot {

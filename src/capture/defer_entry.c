@@ -186,10 +186,6 @@ static bool trace_all(tracer *t, const char *const *names, ig_tensor **outs) {
     inputs[i] = trace_input(t, i, slot, names[i]);
     if (!inputs[i]) return false;
     slot += 2 * (size_t)inputs[i]->ndim;
-    if (slot < d->slots.n && d->slots.at[slot].kind == IG_SLOT_OFFSET) {
-      t->e->slots[slot] = ig_const(d->slots.at[slot].value);
-      slot++;
-    }
   }
   for (size_t i = 0; i < args; i++) {
     // Those that will be expressions of sizes need no symbol.

@@ -692,3 +692,48 @@ def test_second_derivative_that_is_refused():
     assert first.tolist() == [3, 3]
     with pytest.raises(RuntimeError, match="does not currently support double backward"):
         first.sum().backward()
+
+
+def test_written_memory_that_is_shared_otherwise():
+    """Arguments over one memory, at other places than before, or over memory of their own."""
+
+    def f(x, y):
+        x.mul_(2)
+        return y + 1
+
+    graphs = []
+
+    def backend(gm, inputs):
+        graphs.append(gm)
+        return torch._dynamo.lookup_backend("aot_eager")(gm, inputs)
+
+    def account(g):
+        out = []
+        for a, b in ((0, 4), (0, 2), (1, 2), (2, 1), (2, 2)):
+            base = torch.arange(8.0)
+            out.append((g(base[a : a + 4], base[b : b + 4]).tolist(), base.tolist()))
+        x, y = torch.arange(4.0), torch.ones(4)
+        return [*out, g(x, y).tolist(), x.tolist()]
+
+    assert account(torch.compile(f, backend=backend)) == account(f)
+    assert len(graphs) == 1
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_write_without_gradients(inside):
+    """An argument that is written under no_grad gets no history."""
+
+    def f(x, z):
+        if inside:
+            z = torch.ones(2)
+            torch._dynamo.graph_break()
+        r = x * 3
+        with torch.no_grad():
+            z.add_(r)
+        return r, z
+
+    x, z = torch.ones(2, requires_grad=True), torch.ones(2)
+    r, z = torch.compile(f, backend="aot_eager")(x, z)
+    assert (z.requires_grad, z.is_leaf, z.tolist()) == (False, True, [4, 4])
+    r.sum().backward()
+    assert x.grad.tolist() == [3, 3]

@@ -30,7 +30,7 @@ log = logging.getLogger("torch._dynamo")
 
 # capture/defer.h: ig_defer_why, ig_defer_kind, IG_SLOT_AS_
 END, VALUE, CALL, MODE, HOST = range(5)
-CONSTANT_SLOT, SIZE_ARG, SCALAR, SIZE, STRIDE, OFFSET = range(6)
+CONSTANT_SLOT, SIZE_ARG, SCALAR, SIZE, STRIDE = range(5)
 AS_CONSTANT, AS_SYMBOL, AS_KNOWN, AS_SHARED, AS_FREE, AS_NUMBER = range(6)
 UNKNOWN, OF_SIZES, OF_ELEMENTS = range(3)  # where a number comes from
 

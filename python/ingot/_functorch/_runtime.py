@@ -329,11 +329,6 @@ def _differentiable(
 # ---- inputs that share memory ----
 
 
-def _memory_of(t: Any) -> Any:
-    real = isinstance(t, Tensor) and _C.env_of(t) is None and t.numel()
-    return t.untyped_storage().data_ptr() if real else None
-
-
 def _is_repeated(t: Tensor) -> bool:
     """Is it expanded: do several indices show one element?"""
     return any(n > 1 and step == 0 for n, step in zip(t.shape, t.stride()))
@@ -341,12 +336,19 @@ def _is_repeated(t: Tensor) -> bool:
 
 def _groups(args: Sequence[Any]) -> list[list[int]]:
     """Positions of arguments over the same memory, if there are several."""
-    found: dict[Any, list[int]] = {}
-    for i, a in enumerate(args):
-        key = _memory_of(a)
-        if key is not None:
+    keys = _C.memory_keys(args)
+    if len({*keys} - {0}) == len(keys) - keys.count(0):
+        return []
+    found: dict[int, list[int]] = {}
+    for i, key in enumerate(keys):
+        if key:
             found.setdefault(key, []).append(i)
     return [group for group in found.values() if len(group) > 1]
+
+
+def _places(args: Sequence[Any], groups: list[list[int]]) -> list:
+    """Where in their memory the arguments of each group are."""
+    return [[(i, args[i].storage_offset()) for i in group] for group in groups]
 
 
 def _base_of(members: list[Tensor]) -> Tensor | None:
@@ -414,6 +416,7 @@ def compile_flat(
     if any(_is_repeated(args[i]) for i in written):  # a part of it is written, which no new value of all of it is
         return lambda given: list(fn(*given))
     overlapping = [g for g in _groups(args) if written.intersection(g)]
+    places = _places(args, overlapping)
     shared = None
     if overlapping:
         shared = _SharedInputs(args, overlapping)
@@ -436,6 +439,10 @@ def compile_flat(
     finish = _Epilogue(traced.meta)
 
     def compiled(given: Sequence[Any]) -> list:
+        if written:
+            found = [g for g in _groups(given) if written.intersection(g)]
+            if _places(given, found) != places:  # the graph is one for other memory
+                return list(fn(*given))
         inputs = list(given) if shared is None else shared.merge(given)
         if inputs is None:
             return list(fn(*given))
