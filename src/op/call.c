@@ -509,6 +509,13 @@ static void record(ig_ctx *c, const ig_op *op, const ig_value *given, ig_value *
     ig_op_decompose(c, op, args, outs);
     return;
   }
+  bool written = op->base && op->form == IG_FORM_INPLACE && is_derived_by_parts(op->base);
+  if (c->mode->capture->apart && written && ig_tape_wanted(c, op, args)) {
+    if (!ig_tape_may_write(c, op, args[0].tensor)) return;
+    ig_write_parts(c, op->base, args, args[0].tensor);
+    outs[0] = args[0];
+    return;
+  }
   // The rule for gradients calls the operator again, without a gradient.
   if (op->user && ig_library_has(op, IG_IMPL_AUTOGRAD) && ig_tape_wanted(c, op, args) &&
       ig_library_call(c, op, IG_IMPL_AUTOGRAD, args, outs)) {

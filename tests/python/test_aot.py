@@ -737,3 +737,40 @@ def test_write_without_gradients(inside):
     assert (z.requires_grad, z.is_leaf, z.tolist()) == (False, True, [4, 4])
     r.sum().backward()
     assert x.grad.tolist() == [3, 3]
+
+
+_AT = torch.tensor([0, 1])
+WRITES = {
+    "add_": lambda o, x: o.add_(x),
+    "addcmul_": lambda o, x: o.addcmul_(x, x),
+    "addr_": lambda o, x: o.addr_(x[0], x[1]),
+    "copy_": lambda o, x: o.copy_(x),
+    "index_add_": lambda o, x: o.index_add_(0, _AT, x),
+    "index_copy_": lambda o, x: o.index_copy_(0, _AT, x),
+    "index_fill_": lambda o, x: o.index_fill_(0, _AT, x.sum()),
+    "index_put_": lambda o, x: o.index_put_((_AT,), x),
+    "index_reduce_": lambda o, x: o.index_reduce_(0, _AT, x, "mean"),
+    "lerp_": lambda o, x: o.lerp_(x, 0.5),
+    "put_": lambda o, x: o.put_(_AT, x[0]),
+    "row": lambda o, x: o[0].mul_(x[0]).add_(1),
+    "scatter_add_": lambda o, x: o.scatter_add_(0, _AT[:, None].expand(2, 2), x),
+    "xlogy_": lambda o, x: o.xlogy_(x + 2),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_gradients_of_writes(name):
+    """What is written has no gradient before, whether the operator has a rule or only its parts have."""
+
+    def f(o, x):
+        WRITES[name](o, x)
+        return x * 3, o.sin()
+
+    found = []
+    for g in (f, torch.compile(f, backend="aot_eager")):
+        o = torch.tensor([[0.5, 0.0], [1.0, 2.0]])
+        x = torch.tensor([[1.0, 0.5], [0.25, 2.0]], requires_grad=True)
+        a, b = g(o, x)
+        (a.sum() + b.sum() + o.sum()).backward()
+        found.append((a, b, o, x.grad))
+    torch.testing.assert_close(found[1], found[0])

@@ -732,3 +732,14 @@ def test_numbers_that_vary_beside_other_constants():
         for n in range(2, 6):
             assert torch.equal(g(x, k, n), f(x, k, n))
     assert backend.calls == 3
+
+
+def test_gradient_of_a_write_inside_one_graph():
+    """`index_add_` has the gradient of its parts."""
+    at = torch.tensor([0, 1, 1])
+
+    def f(x):
+        return torch.func.grad(lambda v: torch.zeros(3).index_add_(0, at, v).pow(2).sum())(x)
+
+    x = torch.arange(3.0)
+    assert torch.compile(f, backend="eager", fullgraph=True)(x).tolist() == f(x).tolist() == [0, 6, 6]
