@@ -201,7 +201,10 @@ def step(s, op, r):
     elif name == "relu_":
         get(r, rest[0]).relu_()
     elif name in ("add_", "mul_", "copy_"):
-        getattr(get(r, rest[0]), name)(get(r, rest[1]))
+        a, b = get(r, rest[0]), get(r, rest[1])
+        gaps = not (a.is_contiguous() or a.t().is_contiguous()) if a.dim() == 2 else not a.is_contiguous()
+        # What is written while it is read in another order is not defined; only memory without gaps is checked for it.
+        getattr(a, name)(b.clone() if gaps and a.stride() != b.stride() else b)
     elif name == "zeros":
         r[rest[0]] = torch.zeros(get(r, rest[1]).shape) + 1
     elif name == "arange":
