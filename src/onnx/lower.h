@@ -52,6 +52,15 @@ ig_onnx_lower_fn ig_onnx_lower_embedding_bag_forward;
 ig_onnx_lower_fn ig_onnx_lower_adaptive_avg_backward;
 ig_onnx_lower_fn ig_onnx_lower_attention_backward;
 
+// Does a call take complex numbers, or make them of what it takes?
+bool ig_onnx_is_complex_call(const ig_value *args, size_t n);
+// Calls on complex numbers, which the operator's own rule has accepted, as calls on pairs of real
+// ones; false: no rule takes these arguments.
+bool ig_onnx_has_complex_rule(const ig_op *op, const ig_value *args);
+bool ig_onnx_lower_complex(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
+bool ig_onnx_is_fft(const ig_op *op);
+bool ig_onnx_lower_fft(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
+
 static inline ig_value ig_onnx_one_dim(const ig_int *d) {
   return ig_of_ints(d, 1);
 }

@@ -6,11 +6,12 @@
 #include <string.h>
 
 #include "base/cause.h"
-#include "ingot/aten.h"
 #include "ingot/library.h"
 #include "onnx/convention.h"
 #include "onnx/functions.h"
+#include "onnx/lower.h"
 #include "onnx/model.h"
+#include "op/call.h"
 #include "op/hop.h"
 #include "sym/report.h"
 
@@ -18,9 +19,15 @@
 
 // ---- lowering
 
-static const ig_onnx_row *find_row(const ig_onnx *x, const char *target) {
+const ig_onnx_row *ig_onnx_find_row(const ig_onnx *x, const char *target) {
   ig_map_value *v = ig_map_find(&x->rows, target);
   return v ? v->ptr : NULL;
+}
+
+// Whether a row writes this call: most take real numbers only.
+static bool suits(const ig_onnx *x, const ig_onnx_row *row, const ig_value *args, size_t n) {
+  if (!row || (ig_onnx_is_complex_call(args, n) && !ig_onnx_row_takes_complex(row))) return false;
+  return !row->can || row->can(x->least, args, n);
 }
 
 static bool translated(const ig_onnx *x, const char *target) {
@@ -30,8 +37,7 @@ static bool translated(const ig_onnx *x, const char *target) {
 static bool keep(const ig_op *op, const ig_value *args, void *user) {
   const ig_onnx *x = user;
   if (translated(x, op->target)) return true;
-  const ig_onnx_row *row = find_row(x, op->target);
-  return row && (!row->can || row->can(x->least, args, op->schema.nargs));
+  return suits(x, ig_onnx_find_row(x, op->target), args, op->schema.nargs);
 }
 
 // Whether some call has no row, its row declines the arguments, or a region of autocast implies
@@ -43,20 +49,39 @@ static bool needs_lowering(const ig_onnx *x, const ig_graph *g) {
     if (n->callee == IG_CALLEE_HOP && n->hop == &ig_hop_autocast) return true;
     if (n->callee != IG_CALLEE_OP || !n->op) continue;
     if (translated(x, n->target)) continue;
-    const ig_onnx_row *row = find_row(x, n->target);
+    const ig_onnx_row *row = ig_onnx_find_row(x, n->target);
     ig_value args[IG_MAX_ARGS];
     if (!row || n->op->schema.nargs > IG_MAX_ARGS) return true;
-    if (row->can) ig_onnx_fill_args(n, args);
-    if (row->can && !row->can(x->least, args, n->op->schema.nargs)) return true;
+    ig_onnx_fill_args(n, args);
+    if (!suits(x, row, args, n->op->schema.nargs)) return true;
   }
   return false;
 }
 
+static const ig_onnx_lowering *find_lowering(const ig_op *op) {
+  for (const ig_onnx_lowering *l = ig_onnx_lowerings; l->target; l++) {
+    if (strcmp(l->target, op->target) == 0) return l;
+  }
+  return NULL;
+}
+
+// Rewrites rely on what the operator's own rule checks: dims, sizes, dtypes.
+static bool is_valid_call(ig_ctx *c, const ig_op *op, const ig_value *args) {
+  ig_value outs[IG_MAX_RETURNS];
+  for (size_t i = 0; i < IG_MAX_RETURNS; i++) outs[i] = ig_none();
+  ig_scope s = ig_scope_open(c);
+  ig_infer(c, op, args, outs);
+  ig_scope_close(c, s);
+  return c->status == IG_OK;
+}
+
 static bool replace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs, void *user) {
   const ig_onnx *x = user;
-  for (const ig_onnx_lowering *l = ig_onnx_lowerings; l->target; l++) {
-    if (strcmp(l->target, op->target) == 0 && l->fn(c, x->opset, args, outs)) return true;
-  }
+  const ig_onnx_lowering *l = find_lowering(op);
+  bool complex_rule = ig_onnx_has_complex_rule(op, args);
+  if ((l || complex_rule) && !is_valid_call(c, op, args)) return false;
+  if (complex_rule && ig_onnx_lower_complex(c, op, args, outs)) return true;
+  if (l && c->status == IG_OK && l->fn(c, x->opset, args, outs)) return true;
   // Any decomposition is better than none.
   if (op->base || !ig_op_has_decomposition(op)) return false;
   ig_op_decompose(c, op, args, outs);
@@ -307,7 +332,8 @@ static ig_status write_program(ig_onnx *x, const ig_program *p, const target *to
   IG_RETURN_IF_ERR(prepare(x, p, &lowered));
   x->p = lowered;
   x->g = ig_program_graph(lowered);
-  ig_onnx_options named = *x->options;
+  const ig_onnx_options *given = x->options;
+  ig_onnx_options named = *given;
   ig_map renames = ig_map_make(x->c->alloc);
   size_t length = to->path ? strlen(to->path) : 0;
   char *data_path = length ? ig_onnx_push(x, length + sizeof ".data") : NULL;
@@ -326,6 +352,8 @@ static ig_status write_program(ig_onnx *x, const ig_program *p, const target *to
   ig_mode_pop(x->c, &mode);
   ig_status st = report(x);
   if (st == IG_OK) st = put(x, to, data_path);
+  x->options = given;
+  x->renames = NULL;
   ig_map_free(&renames);
   ig_program_free(lowered);
   return st;

@@ -12,6 +12,7 @@
 #include "onnx/convention.h"
 #include "onnx/functions.h"
 #include "onnx/model.h"
+#include "op/shape.h"
 #include "sym/env.h"
 
 enum { MODEL_IR_VERSION = 1, MODEL_PRODUCER = 2, MODEL_PRODUCER_VERSION = 3, MODEL_GRAPH = 7 };
@@ -145,7 +146,14 @@ static void put_sequence_info(ig_onnx *x, const char *name, ig_dtype dtype) {
 }
 
 void ig_onnx_put_value_info(ig_onnx *x, uint32_t field, const char *name, const ig_tensor *t) {
-  put_info(x, field, name, t->dtype, ig_sizes(t), t->ndim);
+  if (!ig_dtype_is_complex(t->dtype)) {
+    put_info(x, field, name, t->dtype, ig_sizes(t), t->ndim);
+    return;
+  }
+  ig_int sizes[IG_MAX_DIM + 1];  // pairs of real numbers
+  for (int d = 0; d < t->ndim; d++) sizes[d] = ig_sizes(t)[d];
+  sizes[t->ndim] = ig_const(2);
+  put_info(x, field, name, ig_to_real(t->dtype), sizes, t->ndim + 1);
 }
 
 void ig_onnx_put_scalar_info(ig_onnx *x, uint32_t field, const char *name, ig_dtype dtype) {

@@ -8,7 +8,9 @@
 
 #include "onnx/convention.h"
 #include "onnx/functions.h"
+#include "onnx/lower.h"
 #include "onnx/model.h"
+#include "op/shape.h"
 #include "tensor/copy.h"
 
 // ---- weights
@@ -27,6 +29,10 @@ static void push_tensor(ig_onnx *x, const char *name, const ig_tensor *t, bool w
   if (!dims) return;
   struct ig_onnx_tensor w = {.name = name, .dtype = t->dtype, .ndim = t->ndim, .dims = dims};
   for (int d = 0; d < t->ndim; d++) dims[d] = ig_tensor_size(t, d).value;
+  if (ig_dtype_is_complex(t->dtype)) {  // pairs of real numbers, as they lie in memory
+    w.dtype = ig_to_real(t->dtype);
+    dims[w.ndim++] = 2;
+  }
   if (!ig_tensor_is_fake(t)) w.data = weight_bytes(x, t);
   w.is_weight = weight;
   if (!ig_vec_push(x->c->alloc, &x->tensors, w)) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
@@ -263,19 +269,11 @@ static void put_number(ig_onnx *x, const ig_node *n) {
   ig_onnx_learn_number(x, name, e);
 }
 
-static bool has_complex(const ig_value *v) {
-  const ig_tensor *t = ig_onnx_tensor_of(v);
-  if (t) return ig_dtype_is_complex(t->dtype);
-  for (size_t i = 0; v->kind == IG_KIND_LIST && i < v->list.n; i++) {
-    if (has_complex(&v->list.at[i])) return true;
-  }
-  return v->kind == IG_KIND_COMPLEX;
-}
-
 static bool refuse_complex(ig_onnx *x, const ig_node *n) {
-  bool found = has_complex(&n->val);
-  for (size_t i = 0; i < n->npos + n->nkw; i++) found = found || has_complex(&n->args[i]);
-  if (found) ig_onnx_refuse(x, n, "complex numbers cannot be written as ONNX");
+  if (n->op && ig_onnx_row_takes_complex(ig_onnx_find_row(x, n->target))) return false;
+  bool found =
+      ig_onnx_is_complex_call(&n->val, 1) || ig_onnx_is_complex_call(n->args, n->npos + n->nkw);
+  if (found) ig_onnx_refuse(x, n, "this call on complex numbers cannot be written as ONNX");
   return found;
 }
 
@@ -327,8 +325,7 @@ static void put_op(ig_onnx *x, const ig_node *n) {
   ig_onnx_fill_args(n, args);
   if (!x->options->no_folding && ig_onnx_fold(x, n, args)) return;
   if (ig_onnx_is_summand(x, n) || ig_onnx_is_normalized(x, n)) return;
-  ig_map_value *row = ig_map_find(&x->rows, n->target);
-  ig_onnx_call call = {.node = n, .row = row ? row->ptr : NULL, .args = args};
+  ig_onnx_call call = {.node = n, .row = ig_onnx_find_row(x, n->target), .args = args};
   call.out = ig_onnx_own_name(x, n);
   call.outs = elements_of(x, n);
   if (call.outs) {

@@ -58,6 +58,75 @@ static void stft(ig_onnx *x, const ig_onnx_call *call) {
   (void)ig_onnx_finish(x, call, out, d);
 }
 
+// ---- Fourier transforms of pairs (lower_fft.c)
+
+enum { DIM = 1, NORMALIZATION, LAST };  // LAST: onesided or forward
+
+static bool dft_can(int opset, const ig_value *args, size_t n, bool back) {
+  const ig_tensor *t = n > LAST ? ig_onnx_tensor_of(&args[SELF]) : NULL;
+  if (opset < 17 || !t || t->ndim == 0) return false;
+  const ig_value *dim = &args[DIM];
+  size_t dims = dim->kind == IG_KIND_INTS   ? dim->ints.n
+                : dim->kind == IG_KIND_LIST ? dim->list.n
+                                            : 0;
+  return dims == 1 && args[NORMALIZATION].i.value == (back ? 2 : 0);
+}
+
+static bool c2c_can(int opset, const ig_value *args, size_t n) {
+  return dft_can(opset, args, n, n > LAST && !args[LAST].b);
+}
+
+static bool r2c_can(int opset, const ig_value *args, size_t n) {
+  return dft_can(opset, args, n, false);
+}
+
+static void dft(ig_onnx *x, const ig_onnx_call *call, const char *in, bool back, bool half) {
+  int ndim = ig_onnx_tensor_of(&call->args[SELF])->ndim;
+  int64_t dims[1] = {0};
+  (void)ig_onnx_int_list(x, &call->args[DIM], dims, 1, 0);
+  int64_t axis = dims[0] < 0 ? dims[0] + ndim : dims[0];
+  ig_onnx_node node = {.op_type = "DFT", .in = {in}, .out = call->out};
+  size_t n = 0;
+  node.attrs[n++] = ig_onnx_int("inverse", back);
+  node.attrs[n++] = ig_onnx_int("onesided", half);
+  if (x->opset >= 20) {
+    node.in[1] = "";  // the whole length
+    node.in[2] = ig_onnx_integer(x, IG_I64, axis);
+  } else {
+    node.attrs[n] = ig_onnx_int("axis", axis);
+  }
+  (void)ig_onnx_emit(x, &node);
+}
+
+static void c2c(ig_onnx *x, const ig_onnx_call *call) {
+  const char *in = ig_onnx_operand(x, &call->args[SELF], IG_DTYPE_COUNT);
+  dft(x, call, in, !ig_onnx_bool_of(x, &call->args[LAST]), false);
+}
+
+static void r2c(ig_onnx *x, const ig_onnx_call *call) {
+  const char *in = ig_onnx_operand(x, &call->args[SELF], IG_DTYPE_COUNT);
+  dft(x, call, ig_onnx_unsqueeze(x, in, -1, NULL), false, ig_onnx_bool_of(x, &call->args[LAST]));
+}
+
+static void same_pairs(ig_onnx *x, const ig_onnx_call *call) {
+  ig_onnx_same(x, ig_onnx_operand(x, &call->args[SELF], IG_DTYPE_COUNT), call->out);
+}
+
+const ig_onnx_row ig_onnx_complex[] = {
+    {"aten._fft_c2c.default", c2c, NULL, c2c_can},
+    {"aten._fft_r2c.default", r2c, NULL, r2c_can},
+    {"aten.view_as_complex.default", same_pairs, NULL, NULL},
+    {"aten.view_as_real.default", same_pairs, NULL, NULL},
+    {NULL, NULL, NULL, NULL},
+};
+
+bool ig_onnx_row_takes_complex(const ig_onnx_row *row) {
+  for (const ig_onnx_row *own = ig_onnx_complex; own->target; own++) {
+    if (own == row) return true;
+  }
+  return false;
+}
+
 const ig_onnx_row ig_onnx_signal[] = {
     {"aten.stft.default", stft, NULL, stft_can},
     {NULL, NULL, NULL, NULL},

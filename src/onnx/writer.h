@@ -123,6 +123,7 @@ extern const ig_onnx_row ig_onnx_pieces[];
 extern const ig_onnx_row ig_onnx_linear[];
 extern const ig_onnx_row ig_onnx_conv[];
 extern const ig_onnx_row ig_onnx_signal[];
+extern const ig_onnx_row ig_onnx_complex[];
 extern const ig_onnx_row ig_onnx_pool[];
 extern const ig_onnx_row ig_onnx_resize[];
 extern const ig_onnx_row ig_onnx_norm[];
@@ -134,6 +135,10 @@ extern const ig_onnx_row ig_onnx_reduce[];
 extern const ig_onnx_row ig_onnx_packed_rnn[];
 extern const ig_onnx_row *const ig_onnx_families[];  // of the library's operators; NULL at the end
 extern const ig_onnx_row *const ig_onnx_host_families[];  // of operators that a host defines
+
+const ig_onnx_row *ig_onnx_find_row(const ig_onnx *x, const char *target);  // NULL: none
+// Only these rows write complex numbers; others get pairs of real ones (lower_complex.c).
+bool ig_onnx_row_takes_complex(const ig_onnx_row *row);
 
 // For operators without a row and without a suitable decomposition: equivalent ATen calls. False:
 // not this one.

@@ -72,7 +72,15 @@ bool ig_rt_use_frame(ig_binding *b) {
 
 // ---- making one
 
-// Every tensor lies inside of its buffer, whatever the expressions say.
+static bool is_inside(const ig_binding *b, const ig_tensor *t, ig_extent *extent) {
+  const ig_rt_buffer *x = ig_rt_find(b, t);
+  ig_meta m;
+  ig_meta_of(t, &m);
+  return ig_geometry_measure(&m, extent) && (!x || (size_t)extent->bytes <= x->bytes);
+}
+
+// Every tensor lies inside of its buffer, whatever the expressions, and views by strides, say.
+// Tensors that do not vary are checked with the first frame.
 static bool measure(ig_binding *b) {
   ig_ctx *c = b->plan->c;
   ig_meta m;
@@ -85,13 +93,13 @@ static bool measure(ig_binding *b) {
     if (ok) x->bytes = (size_t)extent.bytes;
   }
   for (size_t i = 0; b->symbols && i < b->symbols->tensors.n && ok; i++) {
-    const ig_tensor *t = b->symbols->tensors.at[i];
-    const ig_rt_buffer *x = ig_rt_find(b, t);
-    ig_meta_of(t, &m);
-    ok = ig_geometry_measure(&m, &extent) && (!x || (size_t)extent.bytes <= x->bytes);
+    ok = is_inside(b, b->symbols->tensors.at[i], &extent);
     // Expressions of strides are products of sizes, which the strides of empty tensors are not.
     b->empty = ok && extent.count == 0;
     ok = ok && !b->empty;
+  }
+  for (size_t i = 0; !b->frames && i < b->held.n && ok; i++) {
+    ok = is_inside(b, b->held.at[i], &extent);
   }
   return ok || ig_fail(c, IG_UNSUPPORTED, "the sizes cannot be planned") == IG_OK;
 }

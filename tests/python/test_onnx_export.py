@@ -276,12 +276,6 @@ def test_every_call_without_counterpart_is_listed_with_its_line() -> None:
     assert {i["kind"] for i in plain.value.issues} == {"format"}
 
 
-def test_complex_numbers_are_refused_by_name() -> None:
-    ep = export(module(lambda x: ingot.view_as_real(ingot.view_as_complex(x) * 2)), (r(3, 2),))
-    with pytest.raises(NotImplementedError, match="complex numbers cannot be written as ONNX"):
-        ep._program.write_onnx()
-
-
 BOTH = {"num_layers": 2, "bidirectional": True, "batch_first": True}
 
 

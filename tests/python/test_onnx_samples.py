@@ -157,7 +157,10 @@ def arrays(files: dict[str, bytes], letter: str) -> list[Any]:
     found = []
     for i in range(len(files)):
         if f"{letter}{i}.npy" in files:
-            found.append(np.load(io.BytesIO(files[f"{letter}{i}.npy"])))
+            array = np.load(io.BytesIO(files[f"{letter}{i}.npy"]))
+            if array.dtype.kind == "c":  # pairs of real numbers
+                array = np.stack([array.real, array.imag], -1)
+            found.append(array)
         elif f"{letter}{i}.bfloat16.npy" in files:  # as what is of the same value and NumPy has
             bits = np.load(io.BytesIO(files[f"{letter}{i}.bfloat16.npy"])).astype(np.uint32) << 16
             found.append(bits.view(np.float32))

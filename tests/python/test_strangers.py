@@ -278,3 +278,38 @@ def test_numbers_that_no_tensor_has_are_refused(tmp_path, op, n):
                 use(path)
             except (*REFUSED, MemoryError) as error:
                 assert str(error)
+
+
+# ---- views that reach past their memory
+
+
+class Past(ingot.nn.Module):
+    """Reads six elements from the second one on, of memory that has fewer."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.kind = kind
+
+    def forward(self, x: ingot.Tensor) -> ingot.Tensor:
+        if self.kind == "copy":
+            return ingot.as_strided_copy(x, (2, 3), (3, 1), 1)
+        if self.kind == "both":
+            return ingot.as_strided(x + 1, (2, 3), (3, 1), 1) + ingot.as_strided(x, (2, 3), (1, 1), 1)
+        return ingot.as_strided(x if self.kind == "input" else x + 1, (2, 3), (3, 1), 1) * 2
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("kind", ["input", "result", "copy", "both"])
+def test_views_stay_inside_of_their_memory(tmp_path, kind, dynamic):
+    """A plan gives views an address without making them again."""
+    path = str(tmp_path / "m.pt2")
+    shapes = ({0: ingot.export.Dim("n", min=2, max=64)},) if dynamic else None
+    example = ingot.ones(9 if dynamic else 4)
+    ingot.export.save(ingot.export.export(Past(kind), (example,), dynamic_shapes=shapes), path)
+    run = ingot.open(path)
+    for n in (9, 4, 9, 6) if dynamic else (4,):
+        if n >= 7:
+            assert run(ingot.ones(n)).shape == (2, 3)
+            continue
+        with pytest.raises(RuntimeError, match="setStorage: .* out of bounds"):
+            run(ingot.ones(n))

@@ -48,6 +48,11 @@ def _functional(ep: ExportedProgram) -> ExportedProgram:
     return ExportedProgram(ep._program.functionalize(), ep.call_spec, ep.example_inputs, ep._arg_names)
 
 
+def _in_file(value: Any) -> Any:
+    """A value as the model has it: complex numbers are pairs of real ones."""
+    return ingot.view_as_real(value.resolve_conj()) if isinstance(value, Tensor) and value.is_complex() else value
+
+
 def _is_output(value: Any) -> bool:
     return value is not None and not isinstance(value, str)
 
@@ -192,7 +197,7 @@ class ONNXProgram:
                 state = state | dict(model_with_state_dict.state_dict())
             fed += [state[spec[2]] for spec in signature.inputs if spec[0] != "USER_INPUT"]
         self._fed = leaves
-        return fed
+        return [_in_file(value) for value in fed]
 
     def adapt_torch_outputs_to_onnx(self, model_outputs: Any, model_with_state_dict: Any = None) -> Sequence[Any]:
         """The flat outputs of the model for a result of the program: new values of buffers and inputs first, where
@@ -208,7 +213,8 @@ class ONNXProgram:
                 mutated.append(state[target])
             elif kind == "USER_INPUT_MUTATION":
                 mutated.append(self._fed[users.index(target)])
-        return mutated + [leaf for leaf in pytree.tree_leaves(model_outputs) if _is_output(leaf)]
+        found = mutated + [leaf for leaf in pytree.tree_leaves(model_outputs) if _is_output(leaf)]
+        return [_in_file(value) for value in found]
 
     # ---- running
 
@@ -264,7 +270,7 @@ class ONNXProgram:
         values = found if isinstance(found, (tuple, list)) else (found,)
         if self._options.get("user_outputs"):
             values = [v for v, spec in zip(values, signature.outputs, strict=True) if not spec[0].endswith("_MUTATION")]
-        return [value for value in values if _is_output(value)]
+        return [_in_file(value) for value in values if _is_output(value)]
 
     def __call__(
         self, *args: Any, model_with_state_dict: Any = None, options: ONNXRuntimeOptions | None = None, **kwargs: Any
