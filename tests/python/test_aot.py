@@ -612,8 +612,8 @@ def test_refused_write_of_memory_that_an_array_shows():
 @pytest.mark.parametrize("name", ["SGD", "Adam", "RMSprop", "Adagrad"])
 def test_optimizer_inside(name, foreach, backend):
     """Steps of all parameters at once write lists of tensors."""
-    found = []
-    for compiled in (False, True):
+
+    def account(compiled):
         model = torch.nn.Linear(3, 2)
         with torch.no_grad():
             model.weight.copy_(torch.arange(6.0).reshape(2, 3) / 6)
@@ -628,8 +628,9 @@ def test_optimizer_inside(name, foreach, backend):
             return loss.detach()
 
         call = torch.compile(step, backend=backend) if compiled else step
-        found.append([call(torch.ones(2, 3) * (i + 1)) for i in range(3)] + [p.detach() for p in model.parameters()])
-    torch.testing.assert_close(found[1], found[0])
+        return [call(torch.ones(2, 3) * (i + 1)) for i in range(3)] + [p.detach() for p in model.parameters()]
+
+    torch.testing.assert_close(account(True), account(False))
 
 
 def test_written_lists():
