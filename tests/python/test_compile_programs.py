@@ -701,7 +701,8 @@ def trial(program, sequence, compiled, zeros_are_none=False):
             retained = None
         seen.append([error, text.getvalue(), account(out), account([x.detach(), y.detach(), s.total, kept, s.memory]),
                      shared, account(retained), s.k, s.cell, repr(s.log), GLOBALS["scale"],
-                     account(list(s.table.items())), account(s.plain), found, torch.get_rng_state().tolist()])  # fmt: skip
+                     account(list(s.table.items())), account(s.plain), found,
+                     torch.get_rng_state().tolist()])  # fmt: skip
     return seen
 
 
