@@ -13,8 +13,9 @@
 // ---- declaring ----
 
 // capture_begin(env=None, aot=False, modes=False, release=None): env is the environment of fake
-// inputs; aot: for ingot/aot.h, so that changes of the grad mode are recorded and a symbolic number
-// has one node; modes: changes of the grad mode are recorded; release: whose forms the graph has.
+// inputs; aot: for ingot/aot.h, so that changes of the grad mode are recorded and made, and a
+// symbolic number has one node; modes: changes of the grad mode are recorded; release: whose forms
+// the graph has.
 static PyObject *capture_begin(PyObject *module, PyObject *args, PyObject *kwargs) {
   (void)module;
   static char *keys[] = {"env", "aot", "modes", "release", NULL};
@@ -34,6 +35,7 @@ static PyObject *capture_begin(PyObject *module, PyObject *args, PyObject *kwarg
   if (aot) {
     c->mode->capture->release = IG_RELEASE_2_5;
     c->mode->capture->keeps_draws = true;
+    c->mode->capture->switches_grad = true;
   } else if (release) {
     c->mode->capture->release = ig_release_find(release);
   }

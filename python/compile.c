@@ -111,25 +111,19 @@ static PyObject *get_inputs(PyObject *o, void *unused) {
   return list;
 }
 
-// Is the number an element of a tensor, or computed from one?
-static bool has_element(const ig_defer *d, uint32_t expr) {
-  const ig_defer_expr *e = &d->exprs.at[expr - 1];
-  if (e->kind == IG_EXPR_CONST) return false;
-  if (e->kind == IG_EXPR_SYMBOL) return !e->tensor;
-  return has_element(d, e->a) || has_element(d, e->b);
-}
-
-// [(kind, value, number of the call or input, index, origin)]; origin: 0 unknown, 1 computed from
-// sizes, 2 from elements.
+// [(kind, value, number of the call or input, index, origin, way)]; origin: 0 unknown, 1 computed
+// from sizes, 2 from elements; way: of ig_defer_expr.
 static PyObject *get_slots(PyObject *o, void *unused) {
   (void)unused;
   const ig_defer *d = defer_of(o);
   PyObject *list = d ? PyList_New((Py_ssize_t)d->slots.n) : NULL;
   for (size_t i = 0; list && i < d->slots.n; i++) {
     const ig_defer_slot *s = &d->slots.at[i];
-    int origin = !s->expr ? 0 : has_element(d, s->expr) ? 2 : 1;
+    const ig_defer_expr *e = s->expr ? &d->exprs.at[s->expr - 1] : NULL;
+    int origin = !e ? 0 : e->element ? 2 : 1;
+    unsigned long long way = e ? e->way : 0;
     PyObject *item =
-        Py_BuildValue("(iLIIi)", (int)s->kind, (long long)s->value, s->of, s->index, origin);
+        Py_BuildValue("(iLIIiK)", (int)s->kind, (long long)s->value, s->of, s->index, origin, way);
     if (!item) {
       Py_CLEAR(list);
     } else {
@@ -142,6 +136,24 @@ static PyObject *get_hash(PyObject *o, void *unused) {
   (void)unused;
   const ig_defer *d = defer_of(o);
   return d ? PyLong_FromUnsignedLongLong(d->hash) : NULL;
+}
+// The same for recordings of the same operators on the same kinds of arguments, whatever the
+// constants, dtypes and ranks are.
+static PyObject *get_outline(PyObject *o, void *unused) {
+  (void)unused;
+  const ig_defer *d = defer_of(o);
+  if (!d) return NULL;
+  uint64_t h = d->calls.n;
+  for (size_t i = 0; i < d->calls.n; i++) {
+    const ig_defer_call *call = &d->calls.at[i];
+    h = (h ^ (uint64_t)(uintptr_t)call->op) * 0xff51afd7ed558ccdU;
+    for (size_t k = 0; k < call->op->schema.nargs; k++) {
+      const ig_value *v = &call->args[k];
+      size_t n = v->kind == IG_KIND_INTS ? v->ints.n : v->kind == IG_KIND_LIST ? v->list.n : 0;
+      h = (h ^ (uint64_t)v->kind ^ n << 8) * 0x9e3779b97f4a7c15U;
+    }
+  }
+  return PyLong_FromUnsignedLongLong(h);
 }
 static PyObject *get_number(PyObject *o, void *unused) {
   (void)unused;
@@ -292,6 +304,7 @@ static PyGetSetDef recording_getset[] = {
     {"inputs", get_inputs, NULL, NULL, NULL},
     {"slots", get_slots, NULL, NULL, NULL},
     {"hash", get_hash, NULL, NULL, NULL},
+    {"outline", get_outline, NULL, NULL, NULL},
     {"number", get_number, NULL, "Of this flush among those of the call.", NULL},
     {"why", get_why, NULL, NULL, NULL},
     {"calls", get_calls, NULL, "How many calls were recorded.", NULL},
@@ -662,6 +675,28 @@ static PyObject *storage_key(PyObject *module, PyObject *o) {
   return PyLong_FromVoidPtr(py_tensor_of(o)->storage);
 }
 
+// memory_keys(sequence) -> [int]: the same number for tensors over the same memory that have
+// elements; 0: none, or no tensor.
+static PyObject *memory_keys(PyObject *module, PyObject *o) {
+  (void)module;
+  PyObject *items = PySequence_Fast(o, "memory_keys: expected a sequence");
+  Py_ssize_t n = items ? PySequence_Fast_GET_SIZE(items) : 0;
+  PyObject *list = items ? PyList_New(n) : NULL;
+  for (Py_ssize_t i = 0; list && i < n; i++) {
+    PyObject *item = PySequence_Fast_GET_ITEM(items, i);
+    const ig_tensor *t = py_is_tensor(item) ? py_tensor_of(item) : NULL;
+    bool there = t && !t->storage->fake && ig_tensor_numel(t) > 0;
+    PyObject *key = PyLong_FromVoidPtr(there ? t->storage->data : NULL);
+    if (!key) {
+      Py_CLEAR(list);
+    } else {
+      PyList_SET_ITEM(list, i, key);
+    }
+  }
+  Py_XDECREF(items);
+  return list;
+}
+
 // compile_break(reason): the graph ends here.
 static PyObject *compile_break(PyObject *module, PyObject *reason) {
   (void)module;
@@ -726,6 +761,7 @@ PyMethodDef py_compile_functions[] = {
     {"compile_leave", compile_leave, METH_NOARGS, NULL},
     {"compile_is_whole", compile_is_whole, METH_NOARGS, NULL},
     {"storage_key", storage_key, METH_O, NULL},
+    {"memory_keys", memory_keys, METH_O, NULL},
     {"compile_break", compile_break, METH_O, NULL},
     {"compile_aside", compile_aside, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},

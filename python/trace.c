@@ -623,7 +623,7 @@ bool py_trace_grad_mode(ig_ctx *c, bool enabled, PyObject *fn) {
     ig_record_grad_mode(c, enabled, fn);
     t->in->at = before;
   }
-  return !t->strict;
+  return !t->strict && !c->mode->capture->switches_grad;
 }
 
 // ---- the next node ----

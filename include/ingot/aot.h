@@ -40,7 +40,9 @@ typedef struct ig_aot {
   ig_alloc alloc;  // of this structure
   ig_graph *graph;
   bool joint;
-  bool refused;  // by autograd: there is no graph, and a backward of the original one fails, too
+  // There is no graph: autograd refuses the original one, whose backward fails, too, or it writes
+  // what has no functional form. It can be run as it is.
+  bool refused;
   ig_aot_input *inputs;
   size_t ninputs;
   ig_aot_output *outputs;

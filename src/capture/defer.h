@@ -57,8 +57,7 @@ typedef enum ig_defer_kind {
   IG_SLOT_SIZE_ARG,  // an argument that may be: SymInt
   IG_SLOT_SCALAR,    // an integer among the operands
   IG_SLOT_SIZE,      // of an input
-  IG_SLOT_STRIDE,
-  IG_SLOT_OFFSET
+  IG_SLOT_STRIDE
 } ig_defer_kind;
 
 typedef struct ig_defer_slot {
@@ -77,6 +76,8 @@ typedef struct ig_defer_expr {
   uint32_t a;
   uint32_t b;
   int64_t value;
+  bool element;  // it is an element of a tensor, or computed from one; set by ig_defer_expr_add
+  uint64_t way;  // equal if computed in the same way with the same other numbers; set there, too
 } ig_defer_expr;
 enum { IG_DEFER_MOST_EXPRS = 4096 };  // of one call; other numbers are plain
 
@@ -208,6 +209,7 @@ enum {
   IG_SLOT_AS_KNOWN,   // as a symbol with this value; a constant if there is none
   IG_SLOT_AS_SHARED,  // as a symbol with this value; one of its own if there is none
   IG_SLOT_AS_FREE,    // of its own, also if it is 0 or 1: only guards of the trace limit it
+  IG_SLOT_AS_NUMBER,  // as shared, however the program computed it
 };
 
 // Traces under the open capture: placeholders for symbols and inputs (names: one per input), calls.

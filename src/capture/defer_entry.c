@@ -14,7 +14,10 @@ typedef struct tracer {
   ig_defer *d;
   ig_defer_entry *e;
   const uint8_t *how;
-  bool failed;  // an expression has no value here
+  bool failed;    // an expression has no value here
+  ig_int *known;  // of each expression, where `has`; parts are computed once
+  bool *has;
+  bool *of_values;  // of each: all sizes in it are those of values of the recording
 } tracer;
 
 static void *copy_of(ig_ctx *c, ig_alloc alloc, const void *from, size_t n, size_t size) {
@@ -61,9 +64,9 @@ static ig_int number_at(tracer *t, size_t slot) {
   return new_symbol(t, s->value, size ? 2 : INT64_MIN);
 }
 
-// How the program computed it, from the sizes of the traced tensors.
-static ig_int evaluate(tracer *t, uint32_t expr, ig_tensor *const *values) {
-  const ig_defer_expr *e = &t->d->exprs.at[expr - 1];
+static ig_int evaluate(tracer *t, uint32_t expr, ig_tensor *const *values);
+
+static ig_int evaluate_new(tracer *t, const ig_defer_expr *e, ig_tensor *const *values) {
   if (e->kind == IG_EXPR_CONST) return ig_const(e->value);
   if (e->kind == IG_EXPR_SYMBOL) {
     const ig_table_slot *at = ig_table_find(&t->d->numbers, e->tensor);
@@ -79,11 +82,22 @@ static ig_int evaluate(tracer *t, uint32_t expr, ig_tensor *const *values) {
   return t->failed ? ig_const(e->value) : ig_int_combine(t->c, e->kind, a, b);
 }
 
+// How the program computed it, from the sizes of the traced tensors.
+static ig_int evaluate(tracer *t, uint32_t expr, ig_tensor *const *values) {
+  size_t k = expr - 1;
+  if (t->has[k]) return t->known[k];
+  ig_int i = evaluate_new(t, &t->d->exprs.at[k], values);
+  t->known[k] = i;
+  t->has[k] = !t->failed;
+  return i;
+}
+
 // The number of an argument while the calls are repeated; the entry keeps it.
 static ig_int take_number(void *user, size_t slot, ig_tensor *const *values) {
   tracer *t = user;
   const ig_defer_slot *s = &t->d->slots.at[slot];
-  if (!s->expr || s->kind == IG_SLOT_CONSTANT) return t->e->slots[slot];
+  bool plain = !s->expr || s->kind == IG_SLOT_CONSTANT || t->how[slot] == IG_SLOT_AS_NUMBER;
+  if (plain) return t->e->slots[slot];
   t->failed = false;
   ig_int i = evaluate(t, s->expr, values);
   if (t->failed || i.value != s->value) return t->e->slots[slot];
@@ -143,31 +157,40 @@ static size_t first_input_slot(const ig_defer *d) {
   return i;
 }
 
-// Are all sizes in the expression those of values of the recording?
-static bool is_of_values(const ig_defer *d, uint32_t expr) {
-  const ig_defer_expr *e = &d->exprs.at[expr - 1];
-  if (e->kind == IG_EXPR_CONST) return true;
-  if (e->kind == IG_EXPR_SYMBOL) return ig_table_find(&d->numbers, e->tensor) != NULL;
-  return is_of_values(d, e->a) && is_of_values(d, e->b);
+// Parts of an expression come before it.
+static bool prepare_exprs(tracer *t) {
+  const ig_defer *d = t->d;
+  size_t n = d->exprs.n;
+  t->known = ig_scope_array(t->c, n + 1, sizeof *t->known);
+  t->has = ig_scope_array(t->c, n + 1, sizeof *t->has);
+  t->of_values = ig_scope_array(t->c, n + 1, sizeof *t->of_values);
+  if (!t->known || !t->has || !t->of_values) return false;
+  for (size_t i = 0; i < n; i++) {
+    const ig_defer_expr *e = &d->exprs.at[i];
+    t->has[i] = false;
+    t->of_values[i] = e->kind == IG_EXPR_CONST ? true
+                      : e->kind == IG_EXPR_SYMBOL
+                          ? ig_table_find(&d->numbers, e->tensor) != NULL
+                          : t->of_values[e->a - 1] && t->of_values[e->b - 1];
+  }
+  return true;
 }
 
 static bool trace_all(tracer *t, const char *const *names, ig_tensor **outs) {
   ig_defer *d = t->d;
   ig_tensor **inputs = ig_scope_array(t->c, d->inputs.n + 1, sizeof *inputs);
+  if (!prepare_exprs(t)) return false;
   size_t args = first_input_slot(d);
   size_t slot = args;
   for (size_t i = 0; inputs && i < d->inputs.n; i++) {
     inputs[i] = trace_input(t, i, slot, names[i]);
     if (!inputs[i]) return false;
     slot += 2 * (size_t)inputs[i]->ndim;
-    if (slot < d->slots.n && d->slots.at[slot].kind == IG_SLOT_OFFSET) {
-      t->e->slots[slot] = ig_const(d->slots.at[slot].value);
-      slot++;
-    }
   }
   for (size_t i = 0; i < args; i++) {
     // Those that will be expressions of sizes need no symbol.
-    bool sized = d->slots.at[i].expr && is_of_values(d, d->slots.at[i].expr);
+    bool plain = !d->slots.at[i].expr || t->how[i] == IG_SLOT_AS_NUMBER;
+    bool sized = !plain && t->of_values[d->slots.at[i].expr - 1];
     t->e->slots[i] = sized ? ig_const(d->slots.at[i].value) : number_at(t, i);
   }
   if (t->c->status == IG_OK) ig_defer_replay(t->c, d, inputs, take_number, t, outs);
@@ -189,7 +212,7 @@ ig_defer_entry *ig_defer_trace(ig_ctx *c, ig_defer *d, const uint8_t *how, const
   e->symbols = ig_mem_array(d->alloc, e->nslots + 1, sizeof *e->symbols);
   e->order_cap = e->nslots + d->inputs.n + 1;
   e->order = ig_mem_array(d->alloc, e->order_cap, sizeof *e->order);
-  tracer t = {c, d, e, how, false};
+  tracer t = {.c = c, .d = d, .e = e, .how = how};
   c->mode->capture->keeps_draws = true;
   ig_env *env = ig_env_get(c);
   if (env) env->skips_layouts = true;

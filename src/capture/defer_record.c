@@ -370,6 +370,14 @@ static bool is_wrong(const ig_ctx *c) {
   return c->status == IG_INVALID || c->status == IG_RUNTIME || c->status == IG_BAD_TYPE;
 }
 
+// What is done to the results is not recorded with them: their histories and views are those of
+// single calls.
+static void flush_exposed(ig_ctx *c, ig_defer *d, const ig_op *op) {
+  ig_mode_scope mode = ig_defer_push_need(c, &(ig_defer_need){.history = true});
+  (void)ig_defer_flush(c, d, IG_DEFER_VALUE, op);
+  ig_mode_pop(c, &mode);
+}
+
 // given: args with the marks of numbers.
 static void take_call(ig_ctx *c, ig_defer *d, const ig_op *op, const ig_value *given,
                       const ig_value *args, ig_value *outs) {
@@ -382,8 +390,7 @@ static void take_call(ig_ctx *c, ig_defer *d, const ig_op *op, const ig_value *g
   if (c->status != IG_OK) return;
   if (is_recordable(c, d, op, args, &w)) {
     if (record(c, d, op, given, args, outs, &w)) {
-      bool reached = d->exposed.n && is_exposed(d, args, op->schema.nargs);
-      if (reached) (void)ig_defer_flush(c, d, IG_DEFER_VALUE, op);
+      if (d->exposed.n && is_exposed(d, args, op->schema.nargs)) flush_exposed(c, d, op);
       return;
     }
     if (c->status == IG_NOMEM) return;

@@ -14,36 +14,18 @@ static ig_tensor *input_at(const ig_defer *d, size_t i) {
   return d->values.at[d->inputs.at[i]].tensor;
 }
 
-// Inputs that share memory are told apart from those that do not.
-static size_t first_with_memory(const ig_defer *d, size_t i) {
-  size_t k = 0;
-  while (input_at(d, k)->storage != input_at(d, i)->storage) k++;
-  return k;
-}
-
-static bool close_input(ig_ctx *c, ig_defer *d, size_t i, bool writes) {
+static bool close_input(ig_ctx *c, ig_defer *d, size_t i) {
   const ig_tensor *t = input_at(d, i);
-  // Who writes must know what shares memory.
-  size_t first = writes ? first_with_memory(d, i) : i;
-  bool ok =
-      ig_defer_word(c, d, (uint64_t)t->dtype << 32 | (uint32_t)t->ndim) &&
-      ig_defer_word(c, d, (uint64_t)t->device.type << 16 | (uint16_t)t->device.index) &&
-      ig_defer_word(c, d, d->host.kind(t, d->host.user)) &&
-      ig_defer_word(c, d, first << 2 | (t->requires_grad ? 2U : 0U) | (t->inference ? 1U : 0U)) &&
-      ig_defer_word(c, d, d->inputs.at[i]);
+  bool ok = ig_defer_word(c, d, (uint64_t)t->dtype << 32 | (uint32_t)t->ndim) &&
+            ig_defer_word(c, d, (uint64_t)t->device.type << 16 | (uint16_t)t->device.index) &&
+            ig_defer_word(c, d, d->host.kind(t, d->host.user)) &&
+            ig_defer_word(c, d, (t->requires_grad ? 2U : 0U) | (t->inference ? 1U : 0U)) &&
+            ig_defer_word(c, d, d->inputs.at[i]);
   for (int k = 0; ok && k < t->ndim; k++)
     ok = ig_defer_slot_add(c, d, ig_sizes(t)[k], IG_SLOT_SIZE, i, (size_t)k);
   for (int k = 0; ok && k < t->ndim; k++)
     ok = ig_defer_slot_add(c, d, ig_strides(t)[k], IG_SLOT_STRIDE, i, (size_t)k);
-  if (ok && first != i) ok = ig_defer_slot_add(c, d, t->offset, IG_SLOT_OFFSET, i, (size_t)0);
   return ok;
-}
-
-static bool has_writes(const ig_defer *d) {
-  for (size_t i = 0; i < d->calls.n; i++) {
-    if (ig_op_has_effect(d->calls.at[i].op) || d->calls.at[i].op->def->writes_too) return true;
-  }
-  return false;
 }
 
 static uint64_t hash_of(const ig_defer *d) {
@@ -56,9 +38,8 @@ static uint64_t hash_of(const ig_defer *d) {
 }
 
 bool ig_defer_close(ig_ctx *c, ig_defer *d) {
-  bool writes = has_writes(d);
   bool ok = ig_defer_word(c, d, d->inputs.n);
-  for (size_t i = 0; ok && i < d->inputs.n; i++) ok = close_input(c, d, i, writes);
+  for (size_t i = 0; ok && i < d->inputs.n; i++) ok = close_input(c, d, i);
   for (size_t i = 0; ok && i < d->values.n; i++) {
     const ig_defer_value *v = &d->values.at[i];
     if (v->input || atomic_load(&v->tensor->ref.count) == 1) continue;

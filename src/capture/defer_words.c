@@ -222,9 +222,26 @@ const ig_value *ig_defer_plain(ig_ctx *c, const ig_op *op, const ig_value *args,
 
 // ---- how numbers were computed
 
+static uint64_t way_of(const ig_defer *d, const ig_defer_expr *e) {
+  uint64_t h = (uint64_t)e->kind + 1;
+  if (e->kind == IG_EXPR_CONST) return h * 31 + (uint64_t)e->value;
+  if (e->kind == IG_EXPR_SYMBOL) return h * 31 + e->dim;
+  uint64_t a = d->exprs.at[e->a - 1].way;
+  return (h * 31 + a) * 0x9e3779b97f4a7c15U + d->exprs.at[e->b - 1].way;
+}
+
+static bool has_element(const ig_defer *d, const ig_defer_expr *e) {
+  if (e->kind == IG_EXPR_CONST) return false;
+  if (e->kind == IG_EXPR_SYMBOL) return !e->tensor;
+  return d->exprs.at[e->a - 1].element || d->exprs.at[e->b - 1].element;
+}
+
 uint32_t ig_defer_expr_add(ig_defer *d, const ig_defer_expr *e) {
   if (d->exprs.n == IG_DEFER_MOST_EXPRS) return 0;
-  return ig_vec_push(d->alloc, &d->exprs, *e) ? (uint32_t)d->exprs.n : 0;
+  ig_defer_expr own = *e;
+  own.element = has_element(d, e);
+  own.way = way_of(d, e);
+  return ig_vec_push(d->alloc, &d->exprs, own) ? (uint32_t)d->exprs.n : 0;
 }
 
 uint32_t ig_defer_expr_combine(ig_defer *d, ig_expr_kind kind, uint32_t a, uint32_t b, int64_t x,

@@ -212,6 +212,7 @@ struct ig_graph {
   // Random numbers are drawn, and custom operators called, also if nobody uses the results: the
   // state that they leave behind is that of the program.
   bool keeps_draws;
+  bool switches_grad;  // while it is captured: switches of the grad mode are made, too
   // While derivatives are taken in the capture itself: calls of operators that have none of their
   // own are recorded as those they consist of.
   bool apart;

@@ -358,8 +358,8 @@ static void run_written_lists(ig_ctx *c, const ig_op *op, const ig_value *args) 
   count_operands(c, op, args, &s);
   ig_value none;
   op->def->fake(c, op, args, &none);
-  if (c->mode->fake || s.fake || c->status != IG_OK) return;
-  ig_compute(c, op, args, &none);
+  if (c->status != IG_OK) return;
+  if (!c->mode->fake && !s.fake) ig_compute(c, op, args, &none);
   for (size_t i = 0; i < op->schema.nargs && c->status == IG_OK; i++) {
     const ig_value *items;
     size_t n = op->schema.args[i].written ? items_of(&args[i], &items) : 0;
@@ -516,6 +516,13 @@ static void record(ig_ctx *c, const ig_op *op, const ig_value *given, ig_value *
   if (c->status != IG_OK) return;
   if (c->mode->capture->apart && is_derived_by_parts(op) && ig_tape_wanted(c, op, args)) {
     ig_op_decompose(c, op, args, outs);
+    return;
+  }
+  bool written = op->base && op->form == IG_FORM_INPLACE && is_derived_by_parts(op->base);
+  if (c->mode->capture->apart && written && ig_tape_wanted(c, op, args)) {
+    if (!ig_tape_may_write(c, op, args[0].tensor)) return;
+    ig_write_parts(c, op->base, args, args[0].tensor);
+    outs[0] = args[0];
     return;
   }
   // The rule for gradients calls the operator again, without a gradient.

@@ -43,6 +43,8 @@ bool ig_keep_recorded(ig_ctx *c, ig_tensor *self);
 // Rejects writing to a tensor whose elements overlap in memory, with PyTorch's message.
 bool ig_check_writable(ig_ctx *c, const ig_tensor *to);
 void ig_run_inplace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
+// op(args), an operator whose parts have gradients, into `to`: they read a copy of args[0].
+void ig_write_parts(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *to);
 void ig_run_out(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
 // Arguments of the functional operator that an out form is derived from.
 void ig_out_args(const ig_op *op, const ig_value *args, ig_value *to);

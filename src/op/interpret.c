@@ -160,8 +160,9 @@ static ig_value call_by(machine *m, const ig_node *n, caller *fn) {
 static ig_value call_host(machine *m, const ig_node *n) {
   bool grad = false;
   if (ig_node_is_grad_mode(n, &grad)) {
-    if (m->c->mode->capture) ig_record_grad_mode(m->c, grad, n->host_fn);
-    if (m->taped || !m->c->mode->capture) {
+    const ig_graph *capture = m->c->mode->capture;
+    if (capture) ig_record_grad_mode(m->c, grad, n->host_fn);
+    if (m->taped || !capture || capture->switches_grad) {
       ig_mode_set(m->c, &(ig_mode_change){IG_MODE_NO_GRAD, {.no_grad = !grad}});
     }
     return ig_none();

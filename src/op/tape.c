@@ -288,6 +288,28 @@ static void attach(ig_ctx *c, ig_tape_entry *e, const ig_op *op, const ig_value 
   }
 }
 
+// A view that the parts of a composed operator made: how it may be written.
+static void note_creation_of(const ig_value *of, const ig_value *out) {
+  const ig_tensor *self = of->kind == IG_KIND_TENSOR ? of->tensor : NULL;
+  ig_tensor *t = out->kind == IG_KIND_TENSOR ? out->tensor : NULL;
+  struct ig_autograd *a = t && t != self ? t->autograd : NULL;
+  if (!a || !a->base) return;
+  const struct ig_autograd *from = self ? self->autograd : NULL;
+  bool nested = from && from->base == a->base;
+  if (a->creation == IG_CREATED_MULTI_NO_GRAD) a->creation = IG_CREATED_MULTI;
+  if (a->creation == IG_CREATED_NO_GRAD) a->creation = nested ? from->creation : IG_CREATED_PLAIN;
+}
+
+static void note_creation(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs) {
+  if (!op->composite || c->mode->no_grad || op->schema.nargs == 0) return;
+  for (size_t i = 0; i < op->schema.nrets; i++) {
+    note_creation_of(&args[0], &outs[i]);
+    for (size_t k = 0; outs[i].kind == IG_KIND_LIST && k < outs[i].list.n; k++) {
+      note_creation_of(&args[0], &outs[i].list.at[k]);
+    }
+  }
+}
+
 void ig_tape_close(ig_ctx *c, ig_tape_entry *e, const ig_op *op, const ig_value *args,
                    const ig_value *outs) {
   if (!e && !c->mode->capture && !is_in_place(op)) return;
@@ -307,7 +329,9 @@ void ig_tape_close(ig_ctx *c, ig_tape_entry *e, const ig_op *op, const ig_value 
   if (e) ig_ref_release(&e->ref);
   if (!ok) return;
   // Under a capture the results were created without recording gradients.
-  if (c->mode->capture && op->def->view && !is_in_place(op)) ig_tape_view(c, op, args, outs);
+  if (c->mode->capture && !is_in_place(op)) {
+    (op->def->view ? ig_tape_view : note_creation)(c, op, args, outs);
+  }
   if (is_in_place(op) && op->def->detaches) ig_tensor_detach_inplace(c, args[0].tensor);
 }
 
@@ -325,7 +349,9 @@ void ig_tape_view(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_val
   for (size_t i = 0; i < op->schema.nrets; i++) {
     if (outs[i].kind == IG_KIND_TENSOR) ig_tape_relate(c, op, args, outs[i].tensor, how);
     if (outs[i].kind != IG_KIND_LIST) continue;
-    ig_creation many = how == IG_CREATED_PLAIN ? IG_CREATED_MULTI : how;
+    ig_creation many = how == IG_CREATED_PLAIN     ? IG_CREATED_MULTI
+                       : how == IG_CREATED_NO_GRAD ? IG_CREATED_MULTI_NO_GRAD
+                                                   : how;
     for (size_t k = 0; k < outs[i].list.n; k++) {
       ig_tensor *t = outs[i].list.at[k].tensor;
       if (outs[i].list.at[k].kind == IG_KIND_TENSOR) ig_tape_relate(c, op, args, t, many);

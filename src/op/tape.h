@@ -157,6 +157,7 @@ typedef enum ig_creation {
   IG_CREATED_CUSTOM,
   IG_CREATED_MULTI,
   IG_CREATED_NO_GRAD,
+  IG_CREATED_MULTI_NO_GRAD,  // both
   IG_CREATED_INFERENCE,
 } ig_creation;
 

@@ -191,8 +191,9 @@ bool ig_tape_check_view_write(ig_ctx *c, ig_tensor *self) {
   if (!a || !a->base || a->creation == IG_CREATED_PLAIN) return true;
   char name[128] = "";
   if (a->entry) ig_entry_short_name(a->entry, name, sizeof name);
-  if (a->creation == IG_CREATED_NO_GRAD || a->creation == IG_CREATED_INFERENCE) {
-    bool inference = a->creation == IG_CREATED_INFERENCE;
+  bool inference = a->creation == IG_CREATED_INFERENCE;
+  bool no_grad = a->creation == IG_CREATED_NO_GRAD || a->creation == IG_CREATED_MULTI_NO_GRAD;
+  if (no_grad || inference) {
     const char *mode = inference ? "inference_mode" : "no_grad";
     ig_fail_text(c, IG_RUNTIME,
                  "A view was created in %s and is being modified inplace %s. Given that this use "

@@ -178,7 +178,7 @@ static bool is_taped_by_parts(const ig_ctx *c, const ig_op *op, const ig_value *
   if (d->vjp || d->view || d->not_differentiable || ig_tape_refuses(c, op)) return false;
   return ig_op_has_decomposition(op->base) && ig_tape_wanted(c, op, args);
 }
-static void parts_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *to) {
+void ig_write_parts(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *to) {
   if (!check_bytes(c, op, args, to)) return;
   ig_scope s = ig_scope_open(c);
   ig_value results[IG_MAX_RETURNS] = {{0}};
@@ -201,7 +201,7 @@ void ig_run_inplace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *
   if (is_taped_by_parts(c, op, args)) {
     ig_mode_scope mode;
     ig_tape_entry *group = ig_tape_group_open(c, op, args, &mode);
-    parts_into(c, op->base, args, self);
+    ig_write_parts(c, op->base, args, self);
     ig_tape_group_close(c, group, &mode);
     if (c->status == IG_OK) outs[0] = args[0];
     return;

@@ -15,7 +15,8 @@ typedef struct update {
 
 typedef struct memory {
   struct memory *next;
-  ig_tensor *base;  // its value without the pending updates
+  ig_tensor *first;  // the base before all writes
+  ig_tensor *base;   // its value without the pending updates
   IG_VEC(update) waiting;
   size_t writes;
   bool frozen;
@@ -79,7 +80,7 @@ static state *get_state(ig_aliases *a, ig_tensor *t) {
     (void)no_memory(a);
     return NULL;
   }
-  m->base = t;
+  m->first = m->base = t;
   m->next = a->memories;
   a->memories = m;
   s->mem = m;
@@ -212,6 +213,57 @@ static bool is_repeated(ig_tensor *const *parts, size_t n) {
   return false;
 }
 
+static bool is_by_place(const ig_alias_view *v) {
+  return v->op->number == IG_ID_AS_STRIDED;
+}
+
+static bool same_number(ig_int a, ig_int b) {
+  return a.expr == b.expr && (a.expr || a.value == b.value);  // concrete: no query
+}
+
+// May a view tell places in the memory by themselves? The base must have no gaps, in which there
+// could be something, and its new value must be laid out as it is.
+static bool has_places(const memory *m) {
+  const ig_tensor *now = m->base;
+  bool same = ig_tensor_is_dense_permuted(m->first) && now->ndim == m->first->ndim;
+  for (int i = 0; same && i < now->ndim; i++) {
+    same = same_number(ig_strides(now)[i], ig_strides(m->first)[i]);
+  }
+  return same;
+}
+
+// Does the view show nothing but elements of the base? admitted: sizes and strides of a view
+static bool is_inside(const memory *m, const ig_alias_view *v) {
+  const ig_value *size = &v->args[0];
+  const ig_value *stride = &v->args[1];
+  int64_t start = v->args[2].kind == IG_KIND_INT ? v->args[2].i.value - m->first->offset.value : 0;
+  int64_t end = start + 1;
+  for (size_t i = 0; i < size->ints.n && i < stride->ints.n; i++) {
+    if (size->ints.at[i].value == 0) return true;
+    end += (size->ints.at[i].value - 1) * stride->ints.at[i].value;
+  }
+  return start >= 0 && end <= ig_tensor_numel(m->first);
+}
+
+static bool check_places(ig_ctx *c, const memory *m, const ig_alias_view *const *chain, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    if (!is_by_place(chain[i]) || (has_places(m) && is_inside(m, chain[i]))) continue;
+    ig_fail_text(c, IG_UNSUPPORTED,
+                 "as_strided: a functional program cannot write to memory that a view by strides "
+                 "shows, if the memory has gaps or the view shows more than the tensor's elements");
+    return false;
+  }
+  return true;
+}
+
+// Is a part that has gaps viewed by places in the memory? Its new value would have none of them.
+static bool has_gaps(const ig_alias_view *const *chain, ig_tensor *const *parts, size_t n) {
+  for (size_t i = 1; i < n; i++) {
+    if (parts[i] && is_by_place(chain[i]) && !ig_tensor_is_dense_permuted(parts[i])) return true;
+  }
+  return false;
+}
+
 static ig_tensor *write_place(ig_ctx *c, ig_tensor *base, const ig_tensor *place,
                               ig_tensor *value) {
   if (!place) return NULL;
@@ -221,23 +273,25 @@ static ig_tensor *write_place(ig_ctx *c, ig_tensor *base, const ig_tensor *place
   return ig_as_strided_scatter_with(c, base, value, size, stride, ig_of_int(place->offset));
 }
 
-static ig_tensor *apply(ig_ctx *c, const update *u, ig_tensor *base) {
+static ig_tensor *apply(ig_ctx *c, const update *u, const memory *m) {
   if (!u->view) return u->value;
   size_t n = u->view->depth;
   const ig_alias_view **chain = chain_of(c, u->view);
   ig_tensor **parts = ig_scope_array(c, n, sizeof *parts);
-  if (!chain || !parts) return NULL;
-  parts[0] = base;
+  if (!chain || !parts || !check_places(c, m, chain, n)) return NULL;
+  parts[0] = m->base;
   for (size_t i = 0; i + 1 < n; i++) parts[i + 1] = forward(c, chain[i], parts[i]);
   ig_tensor *t = u->value;
-  if (is_repeated(parts, n)) return write_place(c, base, forward(c, chain[n - 1], parts[n - 1]), t);
+  if (is_repeated(parts, n) || has_gaps(chain, parts, n)) {
+    return write_place(c, m->base, forward(c, chain[n - 1], parts[n - 1]), t);
+  }
   for (size_t i = n; i-- > 0;) t = invert(c, chain[i], parts[i], t);
   return t;
 }
 
 static bool apply_waiting(ig_aliases *a, memory *m) {
   for (size_t i = 0; i < m->waiting.n; i++) {
-    ig_tensor *base = apply(a->c, &m->waiting.at[i], m->base);
+    ig_tensor *base = apply(a->c, &m->waiting.at[i], m);
     if (!base || !keep(a, base)) return false;
     m->base = base;
   }
@@ -249,8 +303,9 @@ static ig_tensor *regenerate(ig_ctx *c, const state *s) {
   ig_tensor *t = s->mem->base;
   if (!s->view) return t;
   const ig_alias_view **chain = chain_of(c, s->view);
-  for (size_t i = 0; chain && i < s->view->depth; i++) t = forward(c, chain[i], t);
-  return chain ? t : NULL;
+  if (!chain || !check_places(c, s->mem, chain, s->view->depth)) return NULL;
+  for (size_t i = 0; i < s->view->depth; i++) t = forward(c, chain[i], t);
+  return t;
 }
 
 bool ig_alias_sync(ig_aliases *a, ig_tensor *t) {

@@ -154,6 +154,11 @@ static void read_copy(const ig_op *op, const ig_value *args, const ig_value *out
   }
 }
 
+// Only the parts of the operator have a gradient.
+static bool is_taken_apart(const ig_op *op) {
+  return !op->def->vjp && ig_op_has_decomposition(op) && !op->def->not_differentiable;
+}
+
 static bool trace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs, void *user) {
   if (op->number == IG_ID_DETACH && !is_literal(args[0].tensor)) {
     outs[0] = args[0];
@@ -161,13 +166,16 @@ static bool trace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *ou
     return true;
   }
   if (lower(c, op, args, outs, user)) return true;
-  bool parts = !op->def->vjp && !op->base && ig_op_has_decomposition(op) &&
-               !op->def->not_differentiable && ig_tape_wanted(c, op, args);
-  if (parts) {
+  bool wanted = ig_tape_wanted(c, op, args);
+  if (wanted && !op->base && is_taken_apart(op)) {
     ig_op_decompose(c, op, args, outs);
     return true;
   }
-  bool wanted = ig_tape_wanted(c, op, args);
+  if (wanted && op->base && op->form == IG_FORM_INPLACE && is_taken_apart(op->base)) {
+    ig_write_parts(c, op->base, args, args[0].tensor);
+    outs[0] = args[0];
+    return true;
+  }
   ig_node *old = wanted ? copy_overwritten(c, op, args) : NULL;
   note_writes(op, args);
   ig_pass_record(c, op, args, outs);
@@ -533,7 +541,10 @@ static bool fix_numbers(ig_ctx *c, ig_graph *g) {
 static bool functional(tracer *t, const ig_graph *g) {
   ig_rewrite apart = {.fn = lower};
   ig_graph *out = NULL;
-  if (ig_graph_functionalize(t->c, g, &apart, &out) != IG_OK) return false;
+  if (ig_graph_functionalize(t->c, g, &apart, &out) != IG_OK) {
+    t->a->refused = t->c->status == IG_UNSUPPORTED;
+    return false;
+  }
   t->a->graph = out;
   ig_graph_drop_grad_modes(out);
   if (!fix_numbers(t->c, out)) return false;

@@ -549,3 +549,229 @@ def test_one_of_several_views_is_not_written(backend):
     assert log == ["taken"]
     with torch.no_grad():
         assert torch.compile(f, backend=backend)(torch.ones(4, requires_grad=True), log).tolist() == [2, 2]
+
+
+def test_writes_by_strides_to_memory_with_gaps():
+    """A functional graph has no gaps: such a graph runs as it is."""
+
+    def of_input(x):
+        x.as_strided((2,), (1,)).add_(1)
+        return x * 2
+
+    def of_new(x):
+        z = torch.empty_strided((2, 2), (4, 2)).copy_(x)
+        z.as_strided((2,), (1,)).fill_(1)
+        return z * 2
+
+    def of_part(x):
+        z = x + 1
+        z[:, 1:].as_strided((2,), (2,)).mul_(3)
+        return z
+
+    def behind(x):
+        y = x[:1, :1].as_strided((2,), (1,))
+        y.add_(1)
+        return y * 2
+
+    for f in (of_input, of_new, of_part, behind):
+        found = []
+        for g in (f, torch.compile(f, backend="aot_eager")):
+            base = torch.zeros(8)
+            out = g(base.reshape(2, 4)[:, ::2])
+            found.append((out.tolist(), base.tolist()))
+        assert found[0] == found[1], f.__name__
+
+
+def test_views_of_inputs_among_several_are_not_written():
+    def f(y):
+        return y * 2, y.chunk(2)
+
+    y = torch.ones(2, requires_grad=True) * 1
+    for g in (f, torch.compile(f, backend="aot_eager")):
+        _, (first, _) = g(y)
+        with pytest.raises(RuntimeError, match="is a view and is being modified inplace"):
+            first.mul_(2)
+        with torch.no_grad():
+            first.mul_(2)
+    assert y.tolist() == [4, 1]
+
+
+def test_refused_write_of_memory_that_an_array_shows():
+    def f(x, y):
+        total = float(y.detach().numpy().sum())
+        y.chunk(2)[0].mul_(3)
+        return x + total
+
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="Output 0 of Split is a view"):
+        torch.compile(f, backend="aot_eager")(x, y)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "ingot"])
+@pytest.mark.parametrize("foreach", [None, False, True])
+@pytest.mark.parametrize("name", ["SGD", "Adam", "RMSprop", "Adagrad"])
+def test_optimizer_inside(name, foreach, backend):
+    """Steps of all parameters at once write lists of tensors."""
+
+    def account(compiled):
+        model = torch.nn.Linear(3, 2)
+        with torch.no_grad():
+            model.weight.copy_(torch.arange(6.0).reshape(2, 3) / 6)
+            model.bias.fill_(0.5)
+        optimizer = getattr(torch.optim, name)(model.parameters(), lr=0.1, foreach=foreach)
+
+        def step(x):
+            optimizer.zero_grad()
+            loss = (model(x) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+            return loss.detach()
+
+        call = torch.compile(step, backend=backend) if compiled else step
+        return [call(torch.ones(2, 3) * (i + 1)) for i in range(3)] + [p.detach() for p in model.parameters()]
+
+    torch.testing.assert_close(account(True), account(False))
+
+
+def test_written_lists():
+    def f(a, b):
+        torch._foreach_add_([a, b], 1)
+        torch._foreach_mul_([a, b[:1]], [b, a[:1]])
+        return a + b
+
+    found = []
+    for g in (f, torch.compile(f, backend="aot_eager")):
+        a, b = torch.arange(3.0), torch.ones(3)
+        found.append((g(a, b).tolist(), a.tolist(), b.tolist()))
+    assert found[0] == found[1]
+
+
+def test_second_derivatives():
+    """Gradients with a history are those of the operators: the graph is run once more as it is."""
+
+    def inside(x):
+        y = (x**3).sum()
+        (g,) = torch.autograd.grad(y, x, create_graph=True)
+        return (g**2).sum()
+
+    def several(x):
+        y = x.sin()
+        return (y * y).sum() + y.sum()
+
+    for f in (inside, several):
+        found = []
+        for g in (f, torch.compile(f, backend="aot_eager")):
+            x = torch.arange(3.0, requires_grad=True)
+            z = g(x * 1)
+            (first,) = torch.autograd.grad(z, x, create_graph=True)
+            (second,) = torch.autograd.grad((first**2).sum(), x)
+            found.append((z, first, second))
+        torch.testing.assert_close(found[1], found[0])
+
+
+@pytest.mark.parametrize("name", ["hessian", "jacfwd", "jacrev", "jvp"])
+def test_transforms_that_differentiate_twice(name):
+    def f(x):
+        if name == "jvp":
+            return torch.func.jvp(torch.sin, (x,), (torch.ones_like(x),))
+        return getattr(torch.func, name)(lambda v: (v**3).sum() if name == "hessian" else v.sin() * v)(x)
+
+    x = torch.arange(3.0)
+    torch.testing.assert_close(torch.compile(f, backend="aot_eager")(x), f(x))
+
+
+def test_second_derivative_that_is_refused():
+    """What the arguments were is not there any more, or was never kept."""
+
+    def f(x, total):
+        total += x.detach().sum()
+        return (x**3).sum()
+
+    g = torch.compile(f, backend="aot_eager")
+    x = torch.ones(2, requires_grad=True)
+    (first,) = torch.autograd.grad(g(x, torch.zeros(())), x, create_graph=True)
+    assert first.tolist() == [3, 3]
+    with pytest.raises(RuntimeError, match="does not currently support double backward"):
+        first.sum().backward()
+
+
+def test_written_memory_that_is_shared_otherwise():
+    """Arguments over one memory, at other places than before, or over memory of their own."""
+
+    def f(x, y):
+        x.mul_(2)
+        return y + 1
+
+    graphs = []
+
+    def backend(gm, inputs):
+        graphs.append(gm)
+        return torch._dynamo.lookup_backend("aot_eager")(gm, inputs)
+
+    def account(g):
+        out = []
+        for a, b in ((0, 4), (0, 2), (1, 2), (2, 1), (2, 2)):
+            base = torch.arange(8.0)
+            out.append((g(base[a : a + 4], base[b : b + 4]).tolist(), base.tolist()))
+        x, y = torch.arange(4.0), torch.ones(4)
+        return [*out, g(x, y).tolist(), x.tolist()]
+
+    assert account(torch.compile(f, backend=backend)) == account(f)
+    assert len(graphs) == 1
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_write_without_gradients(inside):
+    """An argument that is written under no_grad gets no history."""
+
+    def f(x, z):
+        if inside:
+            z = torch.ones(2)
+            torch._dynamo.graph_break()
+        r = x * 3
+        with torch.no_grad():
+            z.add_(r)
+        return r, z
+
+    x, z = torch.ones(2, requires_grad=True), torch.ones(2)
+    r, z = torch.compile(f, backend="aot_eager")(x, z)
+    assert (z.requires_grad, z.is_leaf, z.tolist()) == (False, True, [4, 4])
+    r.sum().backward()
+    assert x.grad.tolist() == [3, 3]
+
+
+_AT = torch.tensor([0, 1])
+WRITES = {
+    "add_": lambda o, x: o.add_(x),
+    "addcmul_": lambda o, x: o.addcmul_(x, x),
+    "addr_": lambda o, x: o.addr_(x[0], x[1]),
+    "copy_": lambda o, x: o.copy_(x),
+    "index_add_": lambda o, x: o.index_add_(0, _AT, x),
+    "index_copy_": lambda o, x: o.index_copy_(0, _AT, x),
+    "index_fill_": lambda o, x: o.index_fill_(0, _AT, x.sum()),
+    "index_put_": lambda o, x: o.index_put_((_AT,), x),
+    "index_reduce_": lambda o, x: o.index_reduce_(0, _AT, x, "mean"),
+    "lerp_": lambda o, x: o.lerp_(x, 0.5),
+    "put_": lambda o, x: o.put_(_AT, x[0]),
+    "row": lambda o, x: o[0].mul_(x[0]).add_(1),
+    "scatter_add_": lambda o, x: o.scatter_add_(0, _AT[:, None].expand(2, 2), x),
+    "xlogy_": lambda o, x: o.xlogy_(x + 2),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_gradients_of_writes(name):
+    """What is written has no gradient before, whether the operator has a rule or only its parts have."""
+
+    def f(o, x):
+        WRITES[name](o, x)
+        return x * 3, o.sin()
+
+    found = []
+    for g in (f, torch.compile(f, backend="aot_eager")):
+        o = torch.tensor([[0.5, 0.0], [1.0, 2.0]])
+        x = torch.tensor([[1.0, 0.5], [0.25, 2.0]], requires_grad=True)
+        a, b = g(o, x)
+        (a.sum() + b.sum() + o.sum()).backward()
+        found.append((a, b, o, x.grad))
+    torch.testing.assert_close(found[1], found[0])

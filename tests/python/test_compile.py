@@ -631,3 +631,115 @@ def test_a_view_that_reaches_out_of_its_memory():
     with pytest.raises(RuntimeError, match="out of bounds for storage of size 4"):
         torch.compile(f, backend="eager")(torch.ones(3))
     assert torch.compile(shifted, backend="eager")(torch.arange(3.0)).tolist() == [2, 4]
+
+
+VIEWS = {
+    "narrow": lambda a: a.narrow(0, 1, 1),
+    "reshape": lambda a: a.reshape(-1),
+    "flatten": lambda a: a.flatten(),
+    "movedim": lambda a: a.movedim(0, 1),
+    "view_as": lambda a: a.view_as(a),
+    "mT": lambda a: a.mT,
+    "row of a reshaped": lambda a: a.reshape(1, -1)[0],
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("name", VIEWS)
+def test_writes_to_views_of_composed_operators(name, backend):
+    """Both operands of the write have gradients."""
+
+    def f(x, y):
+        a = x * 2
+        VIEWS[name](a).add_(y)
+        return a.sin()
+
+    found = []
+    for g in (f, torch.compile(f, backend=backend)):
+        x, y = torch.arange(4.0).reshape(2, 2).requires_grad_(), torch.ones((), requires_grad=True)
+        out = g(x, y)
+        out.sum().backward()
+        found.append((out.tolist(), x.grad.tolist(), y.grad.tolist()))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_refused_writes_to_views_of_composed_operators(backend):
+    def untracked(x, y):
+        a = torch.relu(x)
+        with torch.no_grad():
+            b = a.reshape(-1)
+        return b.add_(y)
+
+    def one_of_many(x, y):
+        return torch.relu(x).chunk(2)[0].add_(y)
+
+    x, y = torch.ones(2, 2, requires_grad=True), torch.ones((), requires_grad=True)
+    for f in (untracked, one_of_many):
+        for g in (f, torch.compile(f, backend=backend)):
+            with pytest.raises(RuntimeError, match="is a view|A view was created"):
+                g(x, y)
+
+
+def test_positions_in_a_cache():
+    """The end of what is written is a plain number plus a size: it varies with the number."""
+
+    class Cache(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("keys", torch.zeros(1, 8, 2))
+            self.at = 0
+
+        def forward(self, x):
+            n = x.shape[1]
+            self.keys[:, self.at : self.at + n] = x
+            self.at += n
+            return self.keys[:, : self.at].sum(1)
+
+    for sizes, graphs in (((2, 1, 1, 1, 1), 2), ((3, 2, 2), 2)):
+        torch._dynamo.reset()
+        backend = Backend()
+        cache, plain = Cache(), Cache()
+        f = torch.compile(cache, backend=backend)
+        for k, n in enumerate(sizes):
+            x = torch.full((1, n, 2), k + 1.0)
+            assert torch.equal(f(x), plain(x))
+        assert torch.equal(cache.keys, plain.keys)
+        assert backend.calls == graphs
+
+
+def test_numbers_that_are_computed_in_many_steps():
+    def f(x):
+        n = x.shape[0]
+        for _ in range(200):
+            n = (n + n) % 1000
+        return x * n
+
+    x = torch.ones(3)
+    assert torch.equal(torch.compile(f, backend="eager", dynamic=True)(x), f(x))
+
+
+def test_numbers_that_vary_beside_other_constants():
+    """A number that varied is symbolic also where the same operators have other constants."""
+    backend = Backend()
+
+    def f(x, k, n):
+        return x * k + n
+
+    g = torch.compile(f, backend=backend)
+    x = torch.ones(2)
+    for k in (0.5, 1.5):
+        for n in range(2, 6):
+            assert torch.equal(g(x, k, n), f(x, k, n))
+    assert backend.calls == 3
+
+
+def test_gradient_of_a_write_inside_one_graph():
+    """`index_add_` has the gradient of its parts."""
+    at = torch.tensor([0, 1, 1])
+
+    def f(x):
+        return torch.func.grad(lambda v: torch.zeros(3).index_add_(0, at, v).pow(2).sum())(x)
+
+    x = torch.arange(3.0)
+    assert torch.compile(f, backend="eager", fullgraph=True)(x).tolist() == f(x).tolist() == [0, 6, 6]

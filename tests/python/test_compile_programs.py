@@ -105,6 +105,10 @@ DEEP = (
     "set_data",
     "leaf_inside",
     "complex",
+    "foreach",
+    "twice",
+    "composed_view_write",
+    "hessian",
     "in_place_of_list",
 )
 deep = st.tuples(st.sampled_from(DEEP), register, register)
@@ -197,7 +201,10 @@ def step(s, op, r):
     elif name == "relu_":
         get(r, rest[0]).relu_()
     elif name in ("add_", "mul_", "copy_"):
-        getattr(get(r, rest[0]), name)(get(r, rest[1]))
+        a, b = get(r, rest[0]), get(r, rest[1])
+        gaps = not (a.is_contiguous() or a.t().is_contiguous()) if a.dim() == 2 else not a.is_contiguous()
+        # What is written while it is read in another order is not defined; only memory without gaps is checked for it.
+        getattr(a, name)(b.clone() if gaps and a.stride() != b.stride() else b)
     elif name == "zeros":
         r[rest[0]] = torch.zeros(get(r, rest[1]).shape) + 1
     elif name == "arange":
@@ -439,6 +446,20 @@ def use_deep(s, name, rest, r):
         leaf = b.detach().float().clone().requires_grad_(s.flag)
         s.log.append((leaf.is_leaf, leaf.requires_grad))
         r[to] = leaf * 2
+    elif name == "foreach":
+        torch._foreach_add_([a.detach(), s.plain], 1)
+        r[to] = a + s.plain.sum()
+    elif name == "twice":
+        torch._dynamo.graph_break()
+        if b.requires_grad and torch.is_grad_enabled():
+            (found,) = torch.autograd.grad((b * b * a).sum(), b, create_graph=True)
+            r[to] = a + found.sum()
+    elif name == "composed_view_write":
+        c = b * 1
+        c.reshape(-1).narrow(0, 0, 1).add_(a.sum())
+        r[to] = c
+    elif name == "hessian":
+        r[to] = a + torch.func.hessian(lambda v: (v**3 * s.k).sum())(b.detach().float().reshape(-1)[:2]).sum()
     elif name == "complex":
         z = torch.complex(b.float(), b.float() + 1)
         r[to] = (z * z.conj()).real
@@ -675,10 +696,13 @@ def trial(program, sequence, compiled, zeros_are_none=False):
         shared = [isinstance(o, torch.Tensor) and o.data_ptr() == x.data_ptr() for o in out[:2]]
         kept = s.kept if isinstance(s.kept, torch.Tensor) else None
         found = gradients(s, out, x, y, zeros_are_none)
-        retained = account(kept.grad) if kept is not None and (kept.is_leaf or kept.retains_grad) else None
+        retained = kept.grad if kept is not None and (kept.is_leaf or kept.retains_grad) else None
+        if zeros_are_none and retained is not None and not (retained != 0).any():
+            retained = None
         seen.append([error, text.getvalue(), account(out), account([x.detach(), y.detach(), s.total, kept, s.memory]),
-                     shared, retained, s.k, s.cell, repr(s.log), GLOBALS["scale"], account(list(s.table.items())),
-                     account(s.plain), found, torch.get_rng_state().tolist()])  # fmt: skip
+                     shared, account(retained), s.k, s.cell, repr(s.log), GLOBALS["scale"],
+                     account(list(s.table.items())), account(s.plain), found,
+                     torch.get_rng_state().tolist()])  # fmt: skip
     return seen
 
 

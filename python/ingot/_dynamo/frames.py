@@ -30,8 +30,8 @@ log = logging.getLogger("torch._dynamo")
 
 # capture/defer.h: ig_defer_why, ig_defer_kind, IG_SLOT_AS_
 END, VALUE, CALL, MODE, HOST = range(5)
-CONSTANT_SLOT, SIZE_ARG, SCALAR, SIZE, STRIDE, OFFSET = range(6)
-AS_CONSTANT, AS_SYMBOL, AS_KNOWN, AS_SHARED, AS_FREE = range(5)
+CONSTANT_SLOT, SIZE_ARG, SCALAR, SIZE, STRIDE = range(5)
+AS_CONSTANT, AS_SYMBOL, AS_KNOWN, AS_SHARED, AS_FREE, AS_NUMBER = range(6)
 UNKNOWN, OF_SIZES, OF_ELEMENTS = range(3)  # where a number comes from
 
 
@@ -96,7 +96,7 @@ class Frame(_C.CompileCache):
         self.skipped = False  # a call had no operators, or a break where the function cannot be cut
         self.made: dict[int, int] = {}  # entries by number of the flush
         self.seen: dict[Any, _Seen] = {}
-        self.guessed: dict[int, list[int]] = {}
+        self.structures: set[int] = set()
 
     # ---- called by the engine; what broken, outside, line and failed raise where one graph is wanted is
     # what the caller gets, also if the program catches it
@@ -251,7 +251,7 @@ class Frame(_C.CompileCache):
         how = bytearray(len(slots))
         must: list[tuple[int, int, int]] = []
         sizes: dict[int, list[int]] = {}
-        for i, (kind, _value, of, _index, _origin) in enumerate(slots):
+        for i, (kind, _value, of, *_rest) in enumerate(slots):
             if kind == SIZE:
                 sizes.setdefault(of, []).append(i)
         for of, at in sizes.items():
@@ -284,15 +284,20 @@ class Frame(_C.CompileCache):
         """Integers among the arguments of operators: those that varied, and those that are sizes or arguments."""
         at = [i for i, (kind, *_rest) in enumerate(slots) if kind in (SIZE_ARG, SCALAR)]
         values = [slots[i][1] for i in at]
-        known = recording.hash in self.seen
-        varies = self.seen.setdefault(recording.hash, _Seen()).update(values)
+        known = recording.hash in self.structures
+        self.structures.add(recording.hash)
+        outline = (recording.number, recording.outline)
+        varies = self.seen.setdefault(outline, _Seen()).update(values)
+        # Where another number of the computation varies, it is no expression of sizes alone.
+        others = self.seen.setdefault((*outline, "way"), _Seen()).update([slots[i][5] for i in at])
         if self.settings.dynamic is False or config.specialize_int:
             return
         everything = self._everything()
-        for i, value, changed in zip(at, values, varies, strict=True):
-            if known:
-                if changed and (everything or config.automatic_dynamic_shapes):
-                    how[i] = AS_SHARED
+        for i, value, changed, other in zip(at, values, varies, others, strict=True):
+            if changed and (everything or config.automatic_dynamic_shapes):
+                how[i] = AS_NUMBER if other else AS_SHARED
+            elif known:
+                continue
             elif slots[i][4] == OF_ELEMENTS or (everything and (slots[i][4] or value in sources.numbers)):
                 how[i] = AS_SHARED
             elif slots[i][4] and value >= 2:

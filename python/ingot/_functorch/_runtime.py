@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -119,9 +120,14 @@ class _Epilogue:
         return made
 
 
-def _without_bases(outs: list) -> list:
-    """A view of memory that only the graph knows is no view for the caller, who may write it."""
-    return [o.data if isinstance(o, Tensor) and o._is_view() else o for o in outs]
+def _without_bases(outs: list, known: Sequence[Any] = ()) -> list:
+    """A view of memory that only the graph knows is no view for the caller, who may write it. known: the caller's
+    tensors, whose views stay views."""
+    if not any(isinstance(o, Tensor) and o._is_view() for o in outs):
+        return outs
+    keys = {_C.storage_key(t) for t in known}
+    views = [isinstance(o, Tensor) and o._is_view() and _C.storage_key(o) not in keys for o in outs]
+    return [o.data if view else o for o, view in zip(outs, views)]
 
 
 # ---- forward and backward ----
@@ -144,27 +150,54 @@ def _refuse_twice(node: Any, grads: tuple) -> Any:
     raise RuntimeError("torch.compile with aot_autograd does not currently support double backward")
 
 
-class _Again:
-    """One call of a graph, to be made once more as it is: every operator then has a history of its own."""
+def _draws(graph_module: fx.GraphModule) -> bool:
+    seeded = ingot.Tag.nondeterministic_seeded
+    return any(seeded in getattr(n.target, "tags", ()) for n in graph_module.graph.nodes)
 
-    def __init__(self, fn: Callable, meta: ViewAndMutationMeta, args: list) -> None:
+
+class _Again:
+    """One call of a graph, to be made once more as it is: every operator then has a history of its own.
+
+    several: results have a gradient. Otherwise a call that writes its arguments cannot be made again, because what they
+    were would have to be copied by every call for a rare use.
+    """
+
+    def __init__(self, fn: Callable, meta: ViewAndMutationMeta, args: list, draws: bool, several: bool) -> None:
         self.fn, self.meta = fn, meta
-        written = set(meta.mutated_inp_runtime_indices)
-        self.args = [a.clone() if i in written else a for i, a in enumerate(args)]
-        self.versions = [a._version if isinstance(a, Tensor) else 0 for a in self.args]
-        self.state = ingot.get_rng_state()
+        written = set(meta.mutated_inp_runtime_indices) if several else set()
+        self.possible = several or not meta.mutated_inp_runtime_indices
+        self.kept: list = [a.clone() if i in written else a for i, a in enumerate(args)]
+        self.versions = [a._version if isinstance(a, Tensor) else 0 for a in self.kept]
+        self.state = ingot.get_rng_state() if draws else None
+
+    def weaken(self) -> None:
+        """A backward has run: what is needed for nothing else is not kept for another one."""
+        self.kept = [weakref.ref(a) if isinstance(a, Tensor) and not a.is_leaf else a for a in self.kept]
+
+    def known(self) -> list:
+        """The arguments; None for those that are gone."""
+        return [a() if isinstance(a, weakref.ref) else a for a in self.kept]
+
+    def arguments(self) -> list | None:
+        """As they were; None: they are not any more."""
+        args = self.known()
+        gone = any(a is None and b is not None for a, b in zip(args, self.kept))
+        changed = any(isinstance(a, Tensor) and a._version != v for a, v in zip(args, self.versions))
+        return args if self.possible and not gone and not changed else None
 
     def outputs(self) -> list:
         """What the forward graph returns: new values of written inputs, outputs, bases."""
-        if any(isinstance(a, Tensor) and a._version != v for a, v in zip(self.args, self.versions)):
+        args = self.arguments()
+        if args is None:
             raise RuntimeError(
                 "a hook or a gradient of one of several results of a compiled graph needs its inputs as they were, and "
                 "one of them has been modified by an inplace operation. Register the hook before it, or compile with "
                 "a backend that does not use AOT autograd."
             )
-        given = [a.clone() if i in self.meta.mutated_inp_runtime_indices else a for i, a in enumerate(self.args)]
-        with ingot.random.fork_rng():
-            ingot.set_rng_state(self.state)
+        given = [a.clone() if i in self.meta.mutated_inp_runtime_indices else a for i, a in enumerate(args)]
+        with ingot.random.fork_rng(enabled=self.state is not None):
+            if self.state is not None:
+                ingot.set_rng_state(self.state)
             outs = list(self.fn(*given))
         bases: list = [None] * self.meta.num_intermediate_bases
         for info, out in zip(self.meta.output_info, outs):
@@ -191,19 +224,21 @@ class _Differentiable:
         self.graded = written + graded  # per output of the forward graph: has it a tangent
         self.written = meta.mutated_inp_runtime_indices
         self.contiguous = traced.tangents
+        self.draws = _draws(traced.graph_module)
 
     def __call__(self, args: list) -> list:
         tensors = [a for a in args if isinstance(a, Tensor)]
         positions = [isinstance(a, Tensor) for a in args]
         # With one result there is nothing that a hook on it could miss.
-        once_more = _Again(self.fn, self.meta, args) if sum(self.graded) > 1 else None
+        several = sum(self.graded) > 1
+        once_more = _Again(self.fn, self.meta, args, self.draws, several)
         with ingot.no_grad():
             outs = self.forward(list(args))
         own = outs[: self.count]
         keep = self._kept(args, outs[self.count : self.count + self.saved])
         numbers = outs[self.count + self.saved :]
         slots = [i for i, o in enumerate(own) if isinstance(o, Tensor)]
-        own = _without_bases(own)
+        own = _without_bases(own, tensors)
         fixed = [own[i] for i in slots if not self.graded[i]]
 
         def again() -> list:
@@ -212,14 +247,14 @@ class _Differentiable:
 
         made, _ = _C._make_function(
             "CompiledFunctionBackward",
-            lambda node, grads: self._run_backward(node, grads, slots, numbers, positions),
+            lambda node, grads: self._run_backward(node, grads, slots, numbers, positions, once_more),
             tensors,
             [own[i] for i in slots],
             tuple(keep),
             (),
             tuple(fixed),
             True,
-            again if once_more else None,
+            again if several else None,
         )
         for i, tensor in zip(slots, made):
             own[i] = tensor
@@ -232,20 +267,44 @@ class _Differentiable:
             return saved
         return [t.clone() if isinstance(t, Tensor) and _C.storage_key(t) in keys else t for t in saved]
 
-    def _run_backward(self, node: Any, grads: tuple, slots: list, numbers: list, positions: list) -> tuple:
+    def _run_backward(
+        self, node: Any, grads: tuple, slots: list, numbers: list, positions: list, once_more: _Again
+    ) -> tuple:
+        twice = _C.is_grad_enabled()  # the gradients are wanted with a history
+        args = once_more.arguments() if twice else None
+        if args is not None:
+            return self._run_again(once_more, args, grads, slots)
         tangents = [g for g, i in zip(grads, slots) if self.graded[i]]
         dense = [g.contiguous() if c else g for g, c in zip(tangents, self.contiguous)]
         run = self.backward.compile()
         with ingot.no_grad():
             found = run([*numbers, *node.saved_tensors, *dense])
         result = tuple(g for g, tensor in zip(found, positions) if tensor)
-        history = [g for g in grads if isinstance(g, Tensor) and g.requires_grad]
-        if not (_C.is_grad_enabled() and history):
+        if not twice:
+            once_more.weaken()
             return result
+        # A second derivative is refused where it is asked for: through the gradients, or through what is left of the
+        # arguments.
+        left = once_more.known()
+        history = [t for t in (*grads, *left) if isinstance(t, Tensor) and t.requires_grad]
+        if sum(positions) > sum(isinstance(a, Tensor) for a in left) or not history:
+            _refuse_twice(node, grads)
         values = [g.detach() for g in result if g is not None]
         name = "CompiledFunctionBackwardBackward"
         made = iter(_C._make_function(name, _refuse_twice, history, values, (), (), ())[0])
         return tuple(None if g is None else next(made) for g in result)
+
+    def _run_again(self, once_more: _Again, args: list, grads: tuple, slots: list) -> tuple:
+        """Gradients that have a gradient: those of the operators."""
+        outs = once_more.outputs()
+        roots = [(outs[i], g) for i, g in zip(slots, grads) if self.graded[i] and outs[i].requires_grad]
+        tensors = [a for a in args if isinstance(a, Tensor)]
+        wanted = [t for t in tensors if t.requires_grad]
+        found = ingot.autograd.grad(
+            [o for o, _ in roots], wanted, [g for _, g in roots], create_graph=True, allow_unused=True
+        )
+        by = iter(found)
+        return tuple(next(by) if t.requires_grad else None for t in tensors)
 
 
 def _is_number(node: Any) -> bool:
@@ -270,11 +329,6 @@ def _differentiable(
 # ---- inputs that share memory ----
 
 
-def _memory_of(t: Any) -> Any:
-    real = isinstance(t, Tensor) and _C.env_of(t) is None and t.numel()
-    return t.untyped_storage().data_ptr() if real else None
-
-
 def _is_repeated(t: Tensor) -> bool:
     """Is it expanded: do several indices show one element?"""
     return any(n > 1 and step == 0 for n, step in zip(t.shape, t.stride()))
@@ -282,12 +336,19 @@ def _is_repeated(t: Tensor) -> bool:
 
 def _groups(args: Sequence[Any]) -> list[list[int]]:
     """Positions of arguments over the same memory, if there are several."""
-    found: dict[Any, list[int]] = {}
-    for i, a in enumerate(args):
-        key = _memory_of(a)
-        if key is not None:
+    keys = _C.memory_keys(args)
+    if len({*keys} - {0}) == len(keys) - keys.count(0):
+        return []
+    found: dict[int, list[int]] = {}
+    for i, key in enumerate(keys):
+        if key:
             found.setdefault(key, []).append(i)
     return [group for group in found.values() if len(group) > 1]
+
+
+def _places(args: Sequence[Any], groups: list[list[int]]) -> list:
+    """Where in their memory the arguments of each group are."""
+    return [[(i, args[i].storage_offset()) for i in group] for group in groups]
 
 
 def _base_of(members: list[Tensor]) -> Tensor | None:
@@ -355,6 +416,7 @@ def compile_flat(
     if any(_is_repeated(args[i]) for i in written):  # a part of it is written, which no new value of all of it is
         return lambda given: list(fn(*given))
     overlapping = [g for g in _groups(args) if written.intersection(g)]
+    places = _places(args, overlapping)
     shared = None
     if overlapping:
         shared = _SharedInputs(args, overlapping)
@@ -377,6 +439,10 @@ def compile_flat(
     finish = _Epilogue(traced.meta)
 
     def compiled(given: Sequence[Any]) -> list:
+        if written:
+            found = [g for g in _groups(given) if written.intersection(g)]
+            if _places(given, found) != places:  # the graph is one for other memory
+                return list(fn(*given))
         inputs = list(given) if shared is None else shared.merge(given)
         if inputs is None:
             return list(fn(*given))

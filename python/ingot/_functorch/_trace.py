@@ -127,6 +127,8 @@ def capture(fn: Callable, args: Sequence[Any], dynamic: bool = False, fakes: Seq
     except BaseException:
         _C.capture_abort()
         raise
+    finally:
+        _C._set_grad_enabled(enabled)
 
 
 def trace(
