@@ -98,7 +98,7 @@ static int execute(ig_ctx *c, const ig_model *m, ig_session *s, cli_nan *nan) {
   }
   cli_stage("running", p ? ig_graph_node_count(ig_program_graph(p)) : 0, "nodes");
   // Watching values needs all of them, one by one, so that the run is interpreted.
-  if (o.dump) ig_session_watch(s, watch, &w);
+  if (o.dump || nan) ig_session_watch(s, watch, &w);
   ig_status st = ig_session_run(s);
   ig_session_watch(s, NULL, NULL);
   cli_stage_end();

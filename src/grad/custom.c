@@ -202,8 +202,9 @@ ig_tensor *ig_grad_fn_saved(ig_ctx *c, ig_grad_fn *f, size_t i) {
   return ig_saved_unpack(c, &f->saved[i], &edge, false, NULL);
 }
 
+// A backward that is under way has counted on the edges that f has.
 bool ig_grad_fn_is_divisible(const ig_grad_fn *f) {
-  return f->divisible && !f->divided && !f->freed;
+  return f->divisible && !f->divided && !f->freed && !f->work;
 }
 
 // The slots are the results from now on.

@@ -669,6 +669,38 @@ def test_second_derivatives():
         torch.testing.assert_close(found[1], found[0])
 
 
+def test_second_derivatives_of_arguments_that_depend_on_each_other():
+    """y is an argument of the second graph beside x, from which the first one computed it: it counts once."""
+
+    def f(x):
+        y = x * x
+        torch._dynamo.graph_break()
+        z = x * y + y
+        torch._dynamo.graph_break()
+        (g,) = torch.autograd.grad(z.sum(), x, create_graph=True)
+        return g
+
+    def nested(a, b):
+        for _ in range(3):
+            torch._dynamo.graph_break()
+            (g,) = torch.autograd.grad((b * b * a).sum(), b, create_graph=True)
+            a = a + g.sum()
+        return a
+
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    for g in (f, torch.compile(f, backend="aot_eager")):
+        first = g(x)
+        (second,) = torch.autograd.grad(first.sum(), x, create_graph=True)
+        (third,) = torch.autograd.grad(second.sum(), x)
+        assert [first.tolist(), second.tolist(), third.tolist()] == [[5, 16, 33], [8, 14, 20], [6, 6, 6]]
+    found = []
+    for g in (nested, torch.compile(nested, backend="aot_eager")):
+        a, b = torch.ones(2, 2), x[:2].detach().requires_grad_()
+        out = g(a * b, b * 2)
+        found.append((out, *torch.autograd.grad(out.sum(), b)))
+    torch.testing.assert_close(found[1], found[0])
+
+
 @pytest.mark.parametrize("name", ["hessian", "jacfwd", "jacrev", "jvp"])
 def test_transforms_that_differentiate_twice(name):
     def f(x):

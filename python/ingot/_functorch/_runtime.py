@@ -185,9 +185,10 @@ class _Again:
         changed = any(isinstance(a, Tensor) and a._version != v for a, v in zip(args, self.versions))
         return args if self.possible and not gone and not changed else None
 
-    def outputs(self) -> list:
-        """What the forward graph returns: new values of written inputs, outputs, bases."""
-        args = self.arguments()
+    def outputs(self, args: list | None = None) -> list:
+        """What the forward graph returns for these arguments, or as it was called: new values of written inputs,
+        outputs, bases."""
+        args = self.arguments() if args is None else args
         if args is None:
             raise RuntimeError(
                 "a hook or a gradient of one of several results of a compiled graph needs its inputs as they were, and "
@@ -295,10 +296,12 @@ class _Differentiable:
         return tuple(None if g is None else next(made) for g in result)
 
     def _run_again(self, once_more: _Again, args: list, grads: tuple, slots: list) -> tuple:
-        """Gradients that have a gradient: those of the operators."""
-        outs = once_more.outputs()
+        """Gradients that have a gradient: those of the operators. Of aliases of the arguments, which do not depend on
+        each other as the arguments may; what these were computed from is the matter of whoever called the backward."""
+        given = [a.view_as(a) if isinstance(a, Tensor) and a.requires_grad else a for a in args]
+        outs = once_more.outputs(given)
         roots = [(outs[i], g) for i, g in zip(slots, grads) if self.graded[i] and outs[i].requires_grad]
-        tensors = [a for a in args if isinstance(a, Tensor)]
+        tensors = [a for a in given if isinstance(a, Tensor)]
         wanted = [t for t in tensors if t.requires_grad]
         found = ingot.autograd.grad(
             [o for o, _ in roots], wanted, [g for _, g in roots], create_graph=True, allow_unused=True

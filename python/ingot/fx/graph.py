@@ -580,7 +580,10 @@ class Graph(_C.FxGraph):
             copy._tracer_cls = self._tracer_cls
         if memo is not None:
             memo[id(self)] = copy
-            memo.update({id(a): b for a, b in zip(self.nodes, copy.nodes, strict=True)})
+            nodes = list(self.nodes)
+            memo.update({id(a): b for a, b in zip(nodes, copy.nodes, strict=True)})
+            # As in the copy module: what the memo knows by its id must not die before the memo.
+            memo.setdefault(id(memo), []).extend(nodes)
         return copy
 
     def __reduce__(self) -> tuple:
