@@ -2,12 +2,10 @@
 // The first value with a NaN, and the first that is infinite although nothing that it is made from
 // is: an overflow or a division by zero. An infinity that the program asks for, as masks of
 // attention do, is neither.
-#define _POSIX_C_SOURCE 200809L
 #include "cli/nan.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,10 +20,17 @@ typedef struct flaw {
   bool found;
 } flaw;
 
+// A set of names: open addressing, never more than half full. The places are a power of two.
+typedef struct names {
+  char **at;
+  size_t n;
+  size_t places;
+} names;
+
 struct cli_nan {
   ig_ctx *c;
   const ig_graph *g;  // NULL: the model has no program
-  void *infinite;     // tree of names of values with infinities
+  names infinite;     // values with infinities
   flaw nan;
   flaw overflow;
   bool failed;
@@ -39,19 +44,41 @@ static char *copy(cli_nan *n, const char *text) {
   return s;
 }
 
-static int compare(const void *a, const void *b) {
-  return strcmp(a, b);
+// Where the name is, or would be put.
+static char **place_of(const names *s, const char *name) {
+  size_t h = 5381;
+  for (const char *p = name; *p; p++) h = h * 33 ^ (unsigned char)*p;
+  size_t i = h & (s->places - 1);
+  while (s->at[i] && strcmp(s->at[i], name) != 0) i = (i + 1) & (s->places - 1);
+  return &s->at[i];
+}
+
+static bool grow(names *s) {
+  enum { FIRST = 64 };
+  if (s->n < s->places / 2) return true;
+  if (s->places > SIZE_MAX / 2 / sizeof *s->at) return false;
+  names more = {.n = s->n, .places = s->places ? s->places * 2 : FIRST};
+  more.at = calloc(more.places, sizeof *more.at);
+  if (!more.at) return false;
+  for (size_t i = 0; i < s->places; i++) {
+    if (s->at[i]) *place_of(&more, s->at[i]) = s->at[i];
+  }
+  free(s->at);
+  *s = more;
+  return true;
 }
 
 static bool is_infinite(const cli_nan *n, const char *name) {
-  return tfind(name, &n->infinite, compare) != NULL;
+  return n->infinite.places && *place_of(&n->infinite, name);
 }
 
 static void mark(cli_nan *n, const char *name) {
-  char *key = copy(n, name);
-  void *at = key ? tsearch(key, &n->infinite, compare) : NULL;
-  n->failed = n->failed || !at;
-  if (key && (!at || *(char **)at != key)) free(key);
+  if (is_infinite(n, name)) return;
+  char *key = grow(&n->infinite) ? copy(n, name) : NULL;
+  n->failed = n->failed || !key;
+  if (!key) return;
+  *place_of(&n->infinite, name) = key;
+  n->infinite.n++;
 }
 
 // Is the value, or something in it, infinite before the call?
@@ -206,11 +233,8 @@ int cli_nan_report(const cli_nan *n, bool json) {
 
 void cli_nan_free(cli_nan *n) {
   if (!n) return;
-  while (n->infinite) {
-    char *key = *(char **)n->infinite;
-    (void)tdelete(key, &n->infinite, compare);
-    free(key);
-  }
+  for (size_t k = 0; k < n->infinite.places; k++) free(n->infinite.at[k]);
+  free(n->infinite.at);
   free(n->nan.name);
   free(n->nan.target);
   free(n->overflow.name);

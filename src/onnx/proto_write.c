@@ -297,10 +297,9 @@ ig_status ig_om_write(ig_ctx *c, const ig_onnx_model *m, ig_onnx_external how, c
                       ig_sink *sink) {
   IG_RETURN_IF_ERR(c->status);
   ig_str data = ig_str_make(c->alloc);
-  writer x = {.w = ig_proto_writer_make(c->alloc),
-              .least = IG_ONNX_EXTERNAL_MIN,
-              .align = IG_ONNX_ALIGN,
-              .swapped = ig_arena_make(c->alloc)};
+  writer x = {
+      .w = ig_proto_writer_make(c->alloc), .least = IG_ONNX_EXTERNAL_MIN, .align = IG_ONNX_ALIGN};
+  x.swapped = ig_arena_make(c->alloc);
   bool large = weight_total(m) > MAX_BYTES - (64 << 20);  // room for the nodes
   if (path && (how == IG_ONNX_EXTERNAL_ALWAYS || (how == IG_ONNX_EXTERNAL_AUTO && large))) {
     ig_str_add(&data, "%s.data", path);
@@ -332,8 +331,8 @@ ig_status ig_om_write_parts(ig_ctx *c, const ig_onnx_model *m, ig_sink *model, i
   writer x = {.w = ig_proto_writer_make(c->alloc),
               .data_name = IG_OM_WEIGHTS,
               .least = LEAST,
-              .align = CACHE_LINE,
-              .swapped = ig_arena_make(c->alloc)};
+              .align = CACHE_LINE};
+  x.swapped = ig_arena_make(c->alloc);
   put_model(&x, m);
   ig_status st = x.w.failed ? ig_fail(c, IG_NOMEM, "out of memory") : IG_OK;
   if (st == IG_OK) st = ig_proto_write(c, &x.w, model);
