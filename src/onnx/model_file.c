@@ -305,19 +305,19 @@ static ig_status prepare(ig_onnx *x, const ig_program *p, ig_program **out) {
 }
 
 // Writes the model once without keeping it, to learn who reads its inputs and how many values come
-// before its outputs: with the TorchScript conventions they are named by that.
-static void find_names(ig_onnx *x, ig_onnx_options *options, ig_map *renames) {
-  ig_onnx first = {.c = x->c, .options = x->options, .opset = x->opset, .p = x->p, .g = x->g};
-  first.least = x->least;
-  ig_onnx_state_init(&first);
-  if (index_rows(&first) == IG_OK) ig_onnx_put_model(&first);
-  if (ig_ctx_status(x->c) == IG_OK && ig_onnx_complete_names(x, &first, options, renames)) {
+// before its outputs: with the TorchScript conventions they are named by that. What was evaluated
+// is used again and refers to constants of `first`, which is freed after x has been written.
+static void find_names(ig_onnx *x, ig_onnx *first, ig_onnx_options *options, ig_map *renames) {
+  *first = (ig_onnx){.c = x->c, .options = x->options, .opset = x->opset, .p = x->p, .g = x->g};
+  first->least = x->least;
+  ig_onnx_state_init(first);
+  if (index_rows(first) == IG_OK) ig_onnx_put_model(first);
+  if (ig_ctx_status(x->c) == IG_OK && ig_onnx_complete_names(x, first, options, renames)) {
     x->options = options;
     x->renames = renames;
-    x->nvalues = ig_onnx_value_count(&first);
+    x->nvalues = ig_onnx_value_count(first);
   }
-  ig_onnx_reuse_folds(x, &first);
-  ig_onnx_state_free(&first);
+  ig_onnx_reuse_folds(x, first);
 }
 
 static ig_status write_program(ig_onnx *x, const ig_program *p, const target *to) {
@@ -338,13 +338,16 @@ static ig_status write_program(ig_onnx *x, const ig_program *p, const target *to
     x->data_name = slash ? slash + 1 : data_path;
   }
   ig_mode_scope mode = ig_mode_push_sym(x->c, x->g->sym);
-  if (x->options->torchscript) find_names(x, &named, &renames);
+  bool twice = given->torchscript;
+  ig_onnx first;
+  if (twice) find_names(x, &first, &named, &renames);
   const ig_graph *root = x->options->functions ? ig_onnx_functions_make(x) : NULL;
   if (root) x->g = root;
   if (ig_ctx_status(x->c) == IG_OK) ig_onnx_put_model(x);
   ig_mode_pop(x->c, &mode);
   ig_status st = report(x);
   if (st == IG_OK) st = put(x, to, data_path);
+  if (twice) ig_onnx_state_free(&first);
   x->options = given;
   x->renames = NULL;
   ig_map_free(&renames);

@@ -4,11 +4,15 @@ import base64
 import json
 import os
 import pathlib
+import select
 import shutil
 import subprocess
 import tempfile
 
 PROGRAM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+PATIENCE = 60  # seconds for one answer: a browser that hangs must not hang the tests
 
 
 class Browser:
@@ -26,7 +30,9 @@ class Browser:
             os.dup2(low, 3)
             os.dup2(high, 4)
 
-        self.process = subprocess.Popen([PROGRAM, *flags], preexec_fn=connect, close_fds=False,
+        # Sanitizers are for our own programs.
+        env = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+        self.process = subprocess.Popen([PROGRAM, *flags], preexec_fn=connect, close_fds=False, env=env,
                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(commands)
         os.close(theirs)
@@ -41,6 +47,10 @@ class Browser:
 
     def receive(self) -> dict:
         while b"\0" not in self.buffer:
+            ready, _, _ = select.select([self.answers], [], [], PATIENCE)
+            if not ready:
+                self.process.kill()
+                raise RuntimeError("the browser does not answer")
             part = os.read(self.answers, 1 << 16)
             if not part:
                 raise RuntimeError("the browser ended")
