@@ -3,6 +3,8 @@
 // view_as_complex of a real tensor with one more axis of size 2, and every call on it becomes calls
 // on the pairs. view_as_complex and view_as_real are no nodes in the file, where the values of both
 // are the pairs.
+#include <string.h>
+
 #include "onnx/lower.h"
 #include "op/shape.h"
 
@@ -136,7 +138,8 @@ static ig_tensor *product(ig_ctx *c, product_fn *f, ig_tensor *a, ig_tensor *b) 
 
 // One letter per argument:
 //   z  a complex tensor, or a list of them; real ones among them become pairs
-//   d  a dim;  e  a dim of a result with one more;  D  dims, none of them: all
+//   d  a dim;  e  a dim of a result with one more
+//   D  dims, none of them: all;  R  dims, none of them: all elements in a row, which has no rule
 //   p  the order of all dims
 //   s  sizes, which get the 2 behind them;  r  repetitions, which get a 1
 //   b  borders from the last dim on, which get none
@@ -159,7 +162,7 @@ static const struct {
     {IG_ID_CAT, "zd"},
     {IG_ID_STACK, "ze"},
     {IG_ID_FLIP, "zD"},
-    {IG_ID_ROLL, "z.D"},
+    {IG_ID_ROLL, "z.R"},
     {IG_ID_SPLIT_TENSOR, "z.d"},
     {IG_ID_SPLIT_WITH_SIZES, "z.d"},
     {IG_ID_UNBIND_INT, "zd"},
@@ -236,7 +239,7 @@ static bool lower_alike(ig_ctx *c, const ig_op *op, const char *letters, const i
     given[i] = args[i];
     bool none = args[i].kind == IG_KIND_NONE || (args[i].kind == IG_KIND_INTS && !args[i].ints.n);
     // The only dim of a tensor without dims would be that of its pair.
-    if (z->ndim == 0 && (letters[i] == 'd' || letters[i] == 'D')) return false;
+    if (z->ndim == 0 && strchr("dDR", letters[i])) return false;
     switch (letters[i]) {
       case 'z':
         given[i] = pairs_of_all(c, &args[i], ig_to_real(z->dtype));
@@ -247,8 +250,11 @@ static bool lower_alike(ig_ctx *c, const ig_op *op, const char *letters, const i
       case 'e':
         given[i] = wrapped(c, args[i], z->ndim + 1);
         break;
+      case 'R':
+        if (none) return false;
+        given[i] = changed(c, &args[i], z->ndim, 0, 0, 0);
+        break;
       case 'D':
-        if (none && op->number == IG_ID_ROLL) return false;  // over all elements in a row
         given[i] = none ? all_dims(c, z->ndim) : changed(c, &args[i], z->ndim, 0, 0, 0);
         break;
       case 'p':

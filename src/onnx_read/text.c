@@ -2,11 +2,11 @@
 // A model as a listing of its nodes, in the manner of ONNX's textual form: one line per node, with
 // the types of its results behind it, as the file or inference says; bodies of control flow and
 // functions are indented below.
+#include "onnx_read/text.h"
+
 #include <string.h>
 
-#include "base/str.h"
 #include "ir/print.h"
-#include "onnx/proto_model.h"
 #include "onnx_read/infer.h"
 
 enum { SHOWN = 8 };  // elements of a list or constant that are printed
@@ -25,7 +25,7 @@ static void indent(ig_str *s, int depth) {
 
 // ---- types
 
-static void put_type(ig_str *s, const ig_om_type *t) {
+void ig_om_put_type(ig_str *s, const ig_om_type *t) {
   static const char *const words[] = {[IG_OM_SEQUENCE_TYPE] = "seq",
                                       [IG_OM_OPTIONAL_TYPE] = "optional",
                                       [IG_OM_MAP_TYPE] = "map",
@@ -34,7 +34,7 @@ static void put_type(ig_str *s, const ig_om_type *t) {
   if (t->kind == IG_OM_NO_TYPE || t->kind == IG_OM_OPAQUE_TYPE) return;
   if (!tensor) {
     ig_str_add(s, "%s(", words[t->kind]);
-    if (t->of) put_type(s, t->of);
+    if (t->of) ig_om_put_type(s, t->of);
     ig_str_add(s, ")");
     return;
   }
@@ -62,7 +62,7 @@ static void keep_type(listing *k, const char *name, ig_str *text) {
 static void keep_types(listing *k, const ig_om_info *list, size_t n) {
   for (size_t i = 0; i < n; i++) {
     ig_str text = ig_str_make(k->c->alloc);
-    put_type(&text, &list[i].type);
+    ig_om_put_type(&text, &list[i].type);
     keep_type(k, list[i].name, &text);
   }
 }
@@ -124,7 +124,7 @@ static void put_item(ig_str *s, const ig_om_attr *a, size_t i) {
   if (a->type == IG_OM_ATTR_SPARSE || a->type == IG_OM_ATTR_SPARSES) {
     put_tensor(s, a->sparses[i]->values);
   }
-  if (a->type == IG_OM_ATTR_TYPE || a->type == IG_OM_ATTR_TYPES) put_type(s, &a->types[i]);
+  if (a->type == IG_OM_ATTR_TYPE || a->type == IG_OM_ATTR_TYPES) ig_om_put_type(s, &a->types[i]);
 }
 
 static bool is_list(const ig_om_attr *a) {
@@ -201,7 +201,7 @@ static void put_infos(ig_str *s, const ig_om_info *list, const bool *skip, size_
     if (skip && skip[i]) continue;
     ig_str_add(s, "%s", comma);
     size_t before = s->n;
-    put_type(s, &list[i].type);
+    ig_om_put_type(s, &list[i].type);
     ig_str_add(s, "%s%s", s->n > before ? " " : "", list[i].name);
     comma = ", ";
   }

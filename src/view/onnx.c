@@ -7,6 +7,7 @@
 #include "model/text.h"
 #include "onnx/proto_model.h"
 #include "onnx_read/infer.h"
+#include "onnx_read/text.h"
 #include "pt2/modules.h"
 #include "view/view.h"
 
@@ -28,33 +29,9 @@ typedef struct walk {
 
 // ---- types
 
-static void print_type(ig_str *s, const ig_om_type *t) {
-  if (t->kind == IG_OM_SEQUENCE_TYPE || t->kind == IG_OM_OPTIONAL_TYPE ||
-      t->kind == IG_OM_MAP_TYPE) {
-    static const char *const words[] = {[IG_OM_SEQUENCE_TYPE] = "sequence",
-                                        [IG_OM_OPTIONAL_TYPE] = "optional",
-                                        [IG_OM_MAP_TYPE] = "map"};
-    ig_str_add(s, "%s(", words[t->kind]);
-    if (t->of) print_type(s, t->of);
-    ig_str_add(s, ")");
-    return;
-  }
-  if (t->kind != IG_OM_TENSOR_TYPE && t->kind != IG_OM_SPARSE_TYPE) return;
-  ig_str_add(s, "%s", ig_om_elem_text(t->elem));
-  if (!t->has_shape) return;
-  ig_str_add(s, "[");
-  for (int d = 0; d < t->ndim; d++) {
-    const ig_om_dim *dim = &t->dims[d];
-    if (d) ig_str_add(s, ", ");
-    if (dim->value >= 0) ig_str_add(s, "%lld", (long long)dim->value);
-    if (dim->value < 0) ig_str_add(s, "%s", dim->param && dim->param[0] ? dim->param : "?");
-  }
-  ig_str_add(s, "]");
-}
-
 static bool put_type(ig_view *v, ig_map *types, const char *name, const ig_om_type *t) {
   ig_str s = ig_str_make(v->c->alloc);
-  print_type(&s, t);
+  ig_om_put_type(&s, t);
   const char *text = ig_view_take(v, &s);
   ig_map_value *at = text && text[0] ? ig_map_put(types, name) : NULL;
   if (at && !at->text) at->text = text;
