@@ -14,7 +14,7 @@ static PyObject *get_requires_grad(PyObject *o, void *unused) {
   (void)unused;
   // A result of a recording knows whether it will have a history; what was written does not.
   if (!py_tensor_of(o)->defer && !py_settled(o)) return NULL;
-  return PyBool_FromLong(py_tensor_of(o)->requires_grad);
+  return PyBool_FromLong(ig_tensor_requires_grad(py_tensor_of(o)));
 }
 static int set_requires_grad(PyObject *o, PyObject *on, void *unused) {
   (void)unused;

@@ -26,6 +26,7 @@ ig_defer *ig_defer_create(ig_ctx *c, const ig_defer_host *host) {
 
 // Writes to memory that existed before become possible again.
 static void uncover(ig_defer *d) {
+  ig_defer_ungrade(d);
   for (size_t i = 0; i < d->writes.n; i++) {
     ig_storage *s = d->writes.at[i].storage;
     s->fake = s->behind = false;
@@ -67,6 +68,7 @@ void ig_defer_free(ig_defer *d) {
   ig_vec_free(d->alloc, &d->values);
   ig_vec_free(d->alloc, &d->calls);
   ig_vec_free(d->alloc, &d->writes);
+  ig_vec_free(d->alloc, &d->graded);
   ig_vec_free(d->alloc, &d->words);
   ig_vec_free(d->alloc, &d->slots);
   ig_vec_free(d->alloc, &d->inputs);

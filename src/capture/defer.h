@@ -101,6 +101,9 @@ typedef struct ig_defer_value {
   bool input;
   bool untracked;    // a view that was taken without gradients of something that requires them
   bool one_of_many;  // a view that one call returned among others
+  // Of a view that was made here: the tensor whose history its own is part of, in this recording
+  // or outside; NULL: itself. Only compared.
+  const ig_tensor *root;
 } ig_defer_value;
 
 typedef struct ig_defer_write {
@@ -125,6 +128,9 @@ struct ig_defer {
   IG_VEC(ig_defer_value) values;
   IG_VEC(ig_defer_call) calls;
   IG_VEC(ig_defer_write) writes;
+  // Tensors from elsewhere that require gradients since a recorded write, until the flush.
+  // Retained.
+  IG_VEC(ig_tensor *) graded;
   IG_VEC(ig_storage *) exposed;  // memory that the program can also reach without the engine
   IG_VEC(uint64_t) words;
   IG_VEC(ig_defer_slot) slots;

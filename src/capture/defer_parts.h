@@ -12,6 +12,15 @@ bool ig_defer_record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value 
 ig_defer_modes ig_defer_modes_of(const ig_ctx *c);
 void ig_defer_wait(const ig_ctx *c, const ig_defer *d);  // Another thread computes it.
 
+// defer_grad.c: which tensors require gradients because of recorded writes.
+const ig_tensor *ig_defer_root(const ig_defer *d, const ig_tensor *t);
+bool ig_defer_is_graded(const ig_defer *d, const ig_tensor *t);
+// t is written with a gradient: so is what shares its history. False: out of memory.
+bool ig_defer_grade(ig_ctx *c, ig_defer *d, ig_tensor *t);
+// Operands that are seen for the first time may share a history that was written.
+bool ig_defer_grade_operands(ig_ctx *c, ig_defer *d, const ig_value *args, size_t n);
+void ig_defer_ungrade(ig_defer *d);  // The writes are about to happen, or never will.
+
 // defer_words.c. False or NULL after an error.
 bool ig_defer_word(ig_ctx *c, ig_defer *d, uint64_t w);
 bool ig_defer_slot_add(ig_ctx *c, ig_defer *d, ig_int value, ig_defer_kind kind, size_t of,

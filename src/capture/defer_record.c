@@ -24,8 +24,7 @@ static void strip(ig_tensor *t) {
 static bool add_result(ig_ctx *c, ig_defer *d, ig_tensor *t, const wish *w) {
   const ig_table_slot *known = ig_table_find(&d->numbers, t);
   if (known) {  // an operand that was written, or that is the result
-    if (w->write && w->grad && !d->values.at[known->number].input) t->requires_grad = true;
-    return true;
+    return !w->write || !w->grad || ig_defer_grade(c, d, t);
   }
   strip(t);
   t->defer = d;
@@ -259,6 +258,7 @@ static void note_view(const ig_ctx *c, const ig_defer *d, const ig_tensor *of, c
   ig_defer_value *v = t && t != of && t->storage == of->storage ? value_of(d, t) : NULL;
   const ig_defer_value *base = value_of(d, of);
   if (!v || v->input) return;
+  v->root = ig_defer_root(d, of);
   v->untracked = (c->mode->no_grad && of->requires_grad) || (base && base->untracked);
   v->one_of_many = (many && !c->mode->no_grad) || (base && base->one_of_many);
 }
@@ -290,7 +290,8 @@ static bool are_writable(ig_ctx *c, const ig_defer *d, const ig_op *op, const ig
   if (is_refused_write(c, d, op, args)) return false;
   for (size_t i = 0; i < w->n; i++) {
     if (overlaps(w->at[i], args, op->schema.nargs)) return false;
-    if (is_ours(d, w->at[i])) continue;
+    // What was written with a gradient was checked then, and has a history now.
+    if (is_ours(d, w->at[i]) || ig_defer_is_graded(d, w->at[i])) continue;
     if (!ig_tape_may_write(c, op, w->at[i])) return false;
     if (!c->mode->no_grad && !ig_tape_check_view_write(c, w->at[i])) return false;
   }
@@ -387,7 +388,7 @@ static void take_call(ig_ctx *c, ig_defer *d, const ig_op *op, const ig_value *g
     if (!ig_defer_flush(c, d, IG_DEFER_MODE, op)) return;
   }
   bool pending = any_pending(c, d, args, op->schema.nargs);
-  if (c->status != IG_OK) return;
+  if (c->status != IG_OK || !ig_defer_grade_operands(c, d, args, op->schema.nargs)) return;
   if (is_recordable(c, d, op, args, &w)) {
     if (record(c, d, op, given, args, outs, &w)) {
       if (d->exposed.n && is_exposed(d, args, op->schema.nargs)) flush_exposed(c, d, op);

@@ -807,3 +807,27 @@ def test_gradients_of_writes(name):
         (a.sum() + b.sum() + o.sum()).backward()
         found.append((a, b, o, x.grad))
     torch.testing.assert_close(found[1], found[0])
+
+
+LAYOUTS = [lambda: torch.ones(4, 8)[:, ::2], lambda: torch.ones(8, 4).t(), lambda: torch.ones(40, 4)[::2].t()]
+
+
+@pytest.mark.parametrize("make", LAYOUTS)
+@pytest.mark.parametrize("draw", ["normal_", "uniform_", "bernoulli_"])
+def test_draws_into_leaves_of_any_layout_are_those_of_eager(make, draw):
+    def f(x):
+        getattr(x.detach(), draw)()
+        return x * 2
+
+    results = []
+    for g in (f, torch.compile(f, backend="aot_eager")):
+        torch.manual_seed(3)
+        x = make().requires_grad_()
+        results.append((g(x).tolist(), x.tolist(), torch.rand(3).tolist()))
+    assert results[0] == results[1]
+
+
+def test_the_value_of_a_copy_has_the_strides_of_what_is_written():
+    gaps = torch.empty_strided((4, 4), (8, 2))
+    assert torch.ops.aten.copy(gaps, torch.ones(4)).stride() == (8, 2)
+    assert torch.ops.aten.copy(torch.ones(4, 1).expand(4, 3), torch.ones(3)).stride() == (3, 1)

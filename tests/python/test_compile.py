@@ -743,3 +743,74 @@ def test_gradient_of_a_write_inside_one_graph():
 
     x = torch.arange(3.0)
     assert torch.compile(f, backend="eager", fullgraph=True)(x).tolist() == f(x).tolist() == [0, 6, 6]
+
+
+def add_to(y, x):
+    y.add_(x)
+    return y.relu().requires_grad
+
+
+def add_to_base(y, x):
+    view = y[:2]
+    y.add_(x)
+    return view.requires_grad, view.relu().requires_grad
+
+
+def add_to_view(y, x):
+    z = y * 1
+    z[:2].add_(x[:2])
+    return z.requires_grad, (z + 1).requires_grad
+
+
+def add_beside_detached(y, x):
+    alone = y.detach()
+    y.add_(x)
+    return alone.requires_grad, (alone + 1).requires_grad
+
+
+def add_twice(y, x):
+    y.add_(x)
+    y.mul_(2)
+    z = torch.zeros(4).add_(y)
+    return (y + 1).requires_grad, z.requires_grad
+
+
+def add_and_detach(y, x):
+    y.add_(x)
+    if not y._is_view():
+        y.detach_()
+    return (y + 1).requires_grad
+
+
+def add_to_part(y, x):
+    part = y._base[:, 1] if y._is_view() else y
+    y.add_(x)
+    return (y + 1).requires_grad, (part + 1).requires_grad
+
+
+WRITES = [add_to, add_to_base, add_to_view, add_beside_detached, add_twice, add_and_detach, add_to_part]
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "ingot"])
+@pytest.mark.parametrize("f", WRITES)
+def test_what_is_written_with_a_gradient_requires_one_at_once(f, backend):
+    for make in (lambda: torch.ones(4), lambda: torch.ones(4, 2)[:, 0]):
+        torch._dynamo.reset()
+        expected = f(make(), torch.ones(4, requires_grad=True))
+        y = make()
+        assert torch.compile(f, backend=backend)(y, torch.ones(4, requires_grad=True)) == expected
+
+
+def test_a_recorded_write_with_a_gradient_does_not_end_a_graph():
+    y, x = torch.ones(4), torch.ones(4, requires_grad=True)
+
+    def f(y, x):
+        y.add_(x)
+        z = y.relu()
+        return z * 2 if z.requires_grad else z
+
+    backend = Backend()
+    out = torch.compile(f, backend=backend, fullgraph=True)(y, x)
+    assert backend.calls == 1 and y.requires_grad and not y.is_leaf
+    out.sum().backward()
+    assert x.grad.tolist() == [2, 2, 2, 2]

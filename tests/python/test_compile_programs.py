@@ -45,6 +45,7 @@ EFFECTS = (
     "record",
     "alias",
     "drop",
+    "wants",
 )
 effects = st.tuples(st.sampled_from(EFFECTS), register)
 breaks = st.tuples(st.sampled_from(["branch", "item", "nonzero", "list", "numpy", "break"]), register, register)
@@ -345,6 +346,8 @@ def use_python(s, name, rest, r):
         r[(to + 1) % REGISTERS] = r[to]
     elif name == "drop":
         s.kept = None
+    elif name == "wants":
+        s.log.append([t.requires_grad for t in r])
     elif name == "generator":
         r[to] = sum(part.sum() * k for k, part in enumerate(pieces(a)))
     elif name == "comprehension":
@@ -743,6 +746,18 @@ def test_programs_under_aot_autograd(program, sequence):
     differently."""
     torch._dynamo.reset()
     for found, expected in zip(trial(program, sequence, "aot_eager", True), trial(program, sequence, None, True)):
+        if "overwritten" in (found[-2][0], expected[-2][0]):
+            return
+        assert is_close(found, expected), [pair for pair in zip(found, expected) if not is_close(*pair)]
+
+
+@settings(max_examples=COUNT // 3, deadline=None, database=None, derandomize=COUNT < 1000,
+          suppress_health_check=list(HealthCheck))  # fmt: skip
+@given(programs, calls)
+def test_programs_in_the_runtime(program, sequence):
+    """With the differences of AOT autograd."""
+    torch._dynamo.reset()
+    for found, expected in zip(trial(program, sequence, "ingot", True), trial(program, sequence, None, True)):
         if "overwritten" in (found[-2][0], expected[-2][0]):
             return
         assert is_close(found, expected), [pair for pair in zip(found, expected) if not is_close(*pair)]

@@ -119,9 +119,15 @@ static void check_fits(ig_ctx *c, const ig_tensor *self, const ig_tensor *src) {
                ig_sizes_text(c, m.size, (size_t)m.ndim));
 }
 
+// The result is self after the write, with its strides; those of an expanded tensor name elements
+// more than once.
 static void copy_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
-  check_fits(c, args[0].tensor, args[1].tensor);
-  if (c->status == IG_OK) ig_shape_like(c, op, args, out);
+  const ig_tensor *self = args[0].tensor;
+  check_fits(c, self, args[1].tensor);
+  if (c->status != IG_OK) return;
+  ig_shape_like(c, op, args, out);
+  if (c->status != IG_OK || ig_tensor_has_internal_overlap(self)) return;
+  for (int i = 0; i < out->ndim; i++) out->stride[i] = ig_strides(self)[i];
 }
 
 static void copy_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
