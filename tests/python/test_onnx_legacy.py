@@ -694,3 +694,20 @@ def test_files_and_buffers_have_the_same_bytes(tmp_path) -> None:
     data = (tmp_path / "m.onnx").read_bytes()
     assert buffer.getvalue() == b"head" + data
     assert Other.pieces == [data]  # one piece, as a file of the user's may want it
+
+
+class OldNames(nn.Module):
+    """Calls that older programs spell by operators which are other calls today."""
+
+    def forward(self, x, w):
+        same = torch.ops.aten._convolution_mode(x, w, None, [1, 1], "same", [1, 1], 1)
+        places = torch._dim_arange(x, 3)
+        return torch.ops.aten.lift(same) + places, torch._cast_Int(x * 3, False), torch._cast_Half(x)
+
+
+@pytest.mark.parametrize("opset", [9, 13, 17])
+def test_operators_with_old_names(opset) -> None:
+    model, w = OldNames(), torch.randn(3, 2, 3, 3)
+    axes = {"x": {0: "n", 3: "width"}}
+    proto = write(model, (torch.randn(1, 2, 5, 5), w), input_names=["x", "w"], dynamic_axes=axes, opset_version=opset)
+    same(proto, model, torch.randn(2, 2, 5, 7), w)

@@ -688,6 +688,18 @@ FORMS(1)
 FORMS(2)
 FORMS(3)
 
+// The number of axes is that of the weight.
+static ig_tensor *convolution_mode(ig_ctx *c, const ig_value *args) {
+  int nd = args[1].tensor->ndim - 2;
+  if (nd < 1 || nd > 3) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "_convolution_mode: expected a weight of 3 to 5 dimensions, got one of %d",
+                 args[1].tensor->ndim);
+    return NULL;
+  }
+  return conv_padding(c, args, nd);
+}
+
 IG_OP(convolution) = {
     .schema =
         "aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, "
@@ -777,6 +789,16 @@ IG_OP(conv2d_padding) = {
     .autocast = IG_AUTOCAST_LOWER,
     .decompose = conv2d_padding,
     .samples = "f32[1,3,6,5], f32[2,3,3,2], f32[2], [1,1], 'same'",
+    .waive = "size 3=0: PyTorch takes kernels of size 0 for negative padding",
+};
+IG_OP(_convolution_mode) = {
+    .schema =
+        "aten::_convolution_mode(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, str "
+        "padding, SymInt[] dilation, SymInt groups) -> Tensor",
+    .decompose = convolution_mode,
+    .samples =
+        "f32[1,3,6,5], f32[2,3,3,2], f32[2], [1,1], 'same', [1,1], 1 | f32[2,3,7], f32[4,3,3], "
+        "None, [2], 'valid', [1], 1",
     .waive = "size 3=0: PyTorch takes kernels of size 0 for negative padding",
 };
 IG_OP(conv3d_padding) = {
