@@ -178,7 +178,8 @@ def main() -> None:
         for script in ("export.py", "onnx_export.py", "compile.py"):
             command = [sys.executable, str(HERE / script), models]
             subprocess.run([*command, *(["--torch", torch_python] if torch_python else [])], check=True)
-        peers = find_python(options.peers, "INGOT_PEERS_PYTHON", "numpy, onnxruntime") or sys.executable
+        found = (find_python(options.peers, "INGOT_PEERS_PYTHON", f"numpy, {p}") for p in ("onnxruntime", "openvino"))
+        peers = next(filter(None, found), sys.executable)
         command = [sys.executable, str(HERE / "runtime.py"), models, "--peers", peers, "--threads", options.threads]
         for extra in ([], ["--dynamic"]):
             subprocess.run([*command, *extra], check=True)

@@ -7,8 +7,8 @@ MODELS_FILE has MODELS = {name: maker of (module, args)}. Each model is exported
 process of its own, because threads of one that keep polling take the cores from whoever runs next; PYTHON is one that
 has the peers (by default this one), and a library that it lacks is left out. Times are medians of single runs in
 milliseconds; `ratio` is Ingot's to that of the best peer, `error` its largest difference from the first peer, relative
-to the largest output; `start` is from the start of the process to the first output. `compiled` is Ingot with the file
-that `ingot compile` writes.
+to the largest output; `start` is from the start of the process to the first output; `MB` is the most memory that the
+process ever had resident, Python included (Linux only). `compiled` is Ingot with the file that `ingot compile` writes.
 
 With --cpu times are processor time of the whole process, which a loaded machine disturbs less; with more than one
 thread they say how much work there is, not how long it takes.
@@ -34,6 +34,7 @@ import numpy
 HERE = pathlib.Path(__file__).resolve().parent
 ROUNDS = 5
 OURS = ("ingot", "compiled")
+PEERS = ("onnxruntime", "openvino")
 NEW_SIZES = range(2, 7)
 COLUMNS = 8
 Arrays = list[numpy.ndarray]
@@ -134,6 +135,13 @@ def new_size_time(run: Callable[[Arrays], Any], arrays: Arrays) -> float:
     return statistics.median(extra)
 
 
+def peak_memory() -> float:
+    """Megabytes; 0 where the system does not tell. Not getrusage, which counts what was there before exec."""
+    status = pathlib.Path("/proc/self/status")
+    lines = status.read_text().splitlines() if status.is_file() else []
+    return sum(int(line.split()[1]) / 1e3 for line in lines if line.startswith("VmHWM:"))
+
+
 def serve(provider: str, stem: str, threads: int) -> None:
     """Answers requests, a line of JSON each, after the first run."""
     with numpy.load(f"{stem}.npz") as data:
@@ -146,6 +154,8 @@ def serve(provider: str, stem: str, threads: int) -> None:
         if "save" in request:
             numpy.savez(request["save"], *first)
             print(json.dumps(0), flush=True)
+        elif "memory" in request:
+            print(json.dumps(peak_memory()), flush=True)
         elif "sizes" in request:
             print(json.dumps(new_size_time(run, arrays)), flush=True)
         else:
@@ -204,6 +214,7 @@ def measure(options: argparse.Namespace, pythons: dict[str, str], folder: str, n
     peers = [t for p, t in best.items() if p not in OURS]
     cells += [f"{best['ingot'] / min(peers):7.2f} {difference(servers, folder):9.1e}"] if peers else [f"{'':17}"]
     cells += [f"{s.start * 1e3:8.0f}" if s.alive else f"{'-':>8}" for s in started]
+    cells += [f"{s.ask(memory=True):8.0f}" if s.alive else f"{'-':>8}" for s in started]
     if options.dynamic:
         cells += [f"{s.ask(sizes=True) * 1e6:10.0f}" if s.alive else f"{'-':>10}" for s in started]
     print(" ".join(cells), flush=True)
@@ -237,14 +248,17 @@ def main() -> None:
     importlib.import_module("ingot.as_torch")
     names = importlib.import_module("onnx_export").load_models(options.models).MODELS
     pythons = dict.fromkeys(OURS, sys.executable)
-    pythons |= {p: options.peers for p in ("onnxruntime", "openvino") if has(options.peers, p)}
-    if len(pythons) == len(OURS):
-        print("runtime: neither ONNX Runtime nor OpenVINO is installed here; their columns are left out")
+    for peer in PEERS:
+        if has(options.peers, peer):
+            pythons[peer] = options.peers
+        else:
+            print(f"runtime: {peer} is not installed here; its column is left out")
     print(
         f"{'model, threads':<16}"
         + " ".join(f"{p:>12}" for p in pythons)
         + f" {'ratio':>7} {'error':>9}"
-        + " ".join(f"{'start':>8}" for _ in pythons)
+        + "".join(f" {'start':>8}" for _ in pythons)
+        + "".join(f" {'MB':>8}" for _ in pythons)
         + ("  new size" if options.dynamic else "")
     )
     for name in (n for n in names if options.only in n):
