@@ -18,11 +18,12 @@ class _Level(NamedTuple):
     strict: bool  # exports are strict
     functional: bool  # exports are functional: writes become outputs
     mixed_dims: bool  # dynamic_shapes may have both Dim.AUTO and a Dim; there is Dim.DYNAMIC
+    rejects: bool  # nn.init.trunc_normal_ draws by rejection, not by the inverse of the distribution function
 
 
 _LEVELS = {
-    "2.5": _Level("2.5.1+ingot", strict=True, functional=True, mixed_dims=False),
-    "2.13": _Level("2.13.0+ingot", strict=False, functional=False, mixed_dims=True),
+    "2.5": _Level("2.5.1+ingot", strict=True, functional=True, mixed_dims=False, rejects=False),
+    "2.13": _Level("2.13.0+ingot", strict=False, functional=False, mixed_dims=True, rejects=True),
 }
 
 # Every thread and every child process starts with the level of the environment.

@@ -10,6 +10,7 @@ from typing import Any
 
 import ingot
 from ingot._C import Tensor
+from ingot._compat import level
 
 _GAINS = {
     "linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "conv_transpose1d": 1.0, "conv_transpose2d": 1.0,
@@ -83,17 +84,32 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Tensor:
-    """Values of a normal distribution truncated to [a, b], by rejection sampling; the proposals are uniform where the
-    interval is improbable."""
+    """Values of a normal distribution truncated to [a, b]: by the inverse of its distribution function, as 2.5 draws
+    them; at the level 2.13 by rejection."""
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
             "incorrect.",
             stacklevel=2,
         )
+    by = _trunc_normal_rejected if level().rejects else _trunc_normal_inverted
+    with ingot.no_grad():
+        return by(tensor, mean, std, a, b, generator)
 
-    def below(x: float) -> float:
-        return (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0
+
+def _normal_below(x: float) -> float:
+    """The distribution function of the standard normal distribution."""
+    return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
+
+
+def _trunc_normal_inverted(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
+    low, high = _normal_below((a - mean) / std), _normal_below((b - mean) / std)
+    tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator).erfinv_()
+    return tensor.mul_(std * math.sqrt(2.0)).add_(mean).clamp_(min=a, max=b)
+
+
+def _trunc_normal_rejected(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
+    """The proposals are uniform where the interval is improbable, and normal elsewhere."""
 
     def draw_normal() -> tuple[Tensor, Tensor]:
         values = ingot.empty_like(tensor).normal_(mean, std, generator=generator)
@@ -104,16 +120,16 @@ def trunc_normal_(
         chances = ((values - mean) / std).pow(2) * -0.5 - top
         return values, ingot.empty_like(tensor).uniform_(generator=generator).log_() <= chances
 
-    top = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2  # of the logarithm of the density
-    draw = draw_normal if below(b) - below(a) > 0.3 else draw_uniform
     if tensor.is_meta:
         return tensor
-    with ingot.no_grad():
-        values, done = draw()
-        while not bool(done.all()):
-            others, good = draw()
-            values, done = ingot.where(done, values, others), done | good
-        return tensor.copy_(values)
+    top = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2  # of the logarithm of the density
+    probable = _normal_below((b - mean) / std) - _normal_below((a - mean) / std) > 0.3
+    draw = draw_normal if probable else draw_uniform
+    values, done = draw()
+    while not bool(done.all()):
+        others, good = draw()
+        values, done = ingot.where(done, values, others), done | good
+    return tensor.copy_(values)
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
