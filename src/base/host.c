@@ -3,6 +3,7 @@
 #define _GNU_SOURCE  // mkdtemp
 #include "base/host.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <regex.h>
 #include <signal.h>
@@ -45,6 +46,14 @@ void ig_host_end_by(int number) {
 
 void ig_host_ignore_pipes(void) {
   (void)signal(SIGPIPE, SIG_IGN);
+}
+
+// ---- other programs
+
+int ig_host_become(const char *const *words) {
+  (void)signal(SIGPIPE, SIG_DFL);  // ignored signals stay ignored in the other program
+  (void)execvp(words[0], (char *const *)(uintptr_t)words);
+  return errno;
 }
 
 // ---- folders

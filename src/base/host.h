@@ -23,6 +23,12 @@ void ig_host_end_by(int number);
 // Writing to a closed pipe is an error of the write, not the end of the process.
 void ig_host_ignore_pipes(void);
 
+// ---- other programs
+
+// Replaces this program by another one, which is looked for as a shell does; words end with NULL.
+// Returns only if that failed: an error number of errno.h.
+int ig_host_become(const char *const *words);
+
 // ---- folders
 
 // Replaces the Xs at the end of the name and makes the folder, for this user only; false: errno.

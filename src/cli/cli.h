@@ -79,6 +79,7 @@ extern const cli_command cli_shapes;
 extern const cli_command cli_stats;
 extern const cli_command cli_view;
 extern const cli_command cli_bench;
+extern const cli_command cli_score;
 extern const cli_command cli_explain;
 extern const cli_command cli_completion;
 const cli_command *const *cli_commands(size_t *n);  // all, in the order of the help (main.c)

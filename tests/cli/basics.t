@@ -19,6 +19,7 @@ commands:
   stats      the numbers in the weights: extremes, histograms, zeros, NaN, repetitions
   view       a page to look around in: modules, nodes, shapes, weights; or a drawing
   bench      measure: p50, p90, p99, share of each operator, memory
+  score      run a model over a file of rows: one result per row, restartable
   explain    the cause of an error by its code, an example, and what to do
   completion a script by which a shell completes commands, options and files
 
@@ -82,6 +83,7 @@ $ ingot
 2>   stats      the numbers in the weights: extremes, histograms, zeros, NaN, repetitions
 2>   view       a page to look around in: modules, nodes, shapes, weights; or a drawing
 2>   bench      measure: p50, p90, p99, share of each operator, memory
+2>   score      run a model over a file of rows: one result per row, restartable
 2>   explain    the cause of an error by its code, an example, and what to do
 2>   completion a script by which a shell completes commands, options and files
 2> 

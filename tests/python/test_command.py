@@ -97,7 +97,7 @@ def test_transcript(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
         assert not wrong, "\n\n".join(wrong)
 
 
-COMMANDS = ["info", "show", "run", "convert", "diff", "verify", "shapes", "stats", "view", "bench"]
+COMMANDS = ["info", "show", "run", "convert", "diff", "verify", "shapes", "stats", "view", "bench", "score"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -33,7 +33,7 @@ def build() -> pathlib.Path:
 
 
 def run(command: list[str], folder: pathlib.Path) -> str:
-    environment = dict(os.environ, PATH=f"{build()}{os.pathsep}{os.environ['PATH']}")
+    environment = dict(os.environ, PATH=f"{build()}{os.pathsep}{os.environ['PATH']}", INGOT_PYTHON=sys.executable)
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, f"{command}:\n{done.stdout}{done.stderr}"
     return done.stdout
