@@ -425,8 +425,8 @@ def test_ray_with_killed_workers(model: pathlib.Path, tmp_path: pathlib.Path) ->
     mortal = Mortal(model, str(tmp_path / "deaths"), 4)
     seen: list[int] = []
     try:
-        report = score(mortal, tmp_path / "in.npz", tmp_path / "out.npz", engine="ray", workers=3, part_rows=50, batch=2,
-                       progress=lambda done, total: seen.append(done))
+        report = score(mortal, tmp_path / "in.npz", tmp_path / "out.npz", engine="ray", workers=3, part_rows=50,
+                       batch=2, progress=lambda done, total: seen.append(done))
     finally:
         ray.shutdown()
     assert len(list((tmp_path / "deaths").iterdir())) == 4

@@ -31,7 +31,7 @@ def write(path: str, kind: str, pieces: Iterator[Piece], shapes: dict[str, set[t
 def _npz(path: str, pieces: Iterator[Piece], varying: set[str]) -> None:
     if varying:
         name = min(varying)
-        raise ValueError(f"output {name!r}: rows have results of different shapes, which .npz cannot hold; use .parquet")
+        raise ValueError(f"output {name!r}: rows have different shapes, which .npz cannot hold; use .parquet")
     gathered: dict[str, list[Any]] = {}
     for rows, kept, results in pieces:
         for name, value in {"row": rows, **kept, **results}.items():
