@@ -108,7 +108,8 @@ def main(argv: list[str] | None = None) -> int:
     try:
         report = score(
             options.model, options.data, options.output, inputs=_columns(options.input),
-            outputs=_words(options.outputs), keep=_words(options.keep), batch=options.batch, part_rows=options.part, threads=options.threads,
+            outputs=_words(options.outputs), keep=_words(options.keep), batch=options.batch, part_rows=options.part,
+            threads=options.threads,
             engine=options.engine, workers=options.workers, bad=options.bad, fresh=options.fresh,
             precision=options.precision, mean=_numbers("--mean", options.mean), std=_numbers("--std", options.std),
             progress=progress,
