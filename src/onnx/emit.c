@@ -281,9 +281,9 @@ void *ig_onnx_constant(ig_onnx *x, const char *key, ig_dtype dtype, const int64_
   }
   struct ig_onnx_tensor t = {.dtype = dtype, .ndim = ndim};
   size_t bytes = ig_dtype_size(dtype);
-  for (int d = 0; d < ndim; d++) bytes *= (size_t)dims[d];
+  for (int d = 0; d < ndim; d++) bytes = ig_mem_mul(bytes, (size_t)dims[d]);
   int64_t *own = ig_onnx_push(x, ig_mem_mul((size_t)ndim + 1, sizeof *own));
-  void *data = ig_onnx_push(x, bytes + 1);
+  void *data = ig_onnx_push(x, ig_mem_add(bytes, 1));
   if (!own || !data) return NULL;
   if (ndim) memcpy(own, dims, (size_t)ndim * sizeof *own);
   t.dims = own;

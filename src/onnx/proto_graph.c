@@ -282,11 +282,12 @@ static ig_om_attr_type guess_type(unsigned seen) {
   return IG_OM_ATTR_UNDEFINED;
 }
 
-static void attr_finish(ig_om_parser *p, ig_om_attr *a, attr_lists *l, unsigned seen) {
-  for (size_t i = 0; i < NFIELDS; i++)
-    a->mixed |= (seen & 1u << by_field[i].field) && by_field[i].type != a->type;
-  if (!a->type) a->type = guess_type(seen);
-  a->n = attr_count(a->type, l);
+static bool is_kind(const ig_om_attr *a, ig_om_attr_type one, ig_om_attr_type many) {
+  return !a->ref && (a->type == one || a->type == many);
+}
+
+// Only the list that the type names is kept: a list that is not NULL has `n` elements.
+static void settle_lists(ig_om_parser *p, ig_om_attr *a, attr_lists *l) {
   a->ints = IG_OM_SETTLE(p, &l->ints);
   a->floats = IG_OM_SETTLE(p, &l->floats);
   a->strings = IG_OM_SETTLE(p, &l->strings);
@@ -294,6 +295,21 @@ static void attr_finish(ig_om_parser *p, ig_om_attr *a, attr_lists *l, unsigned 
   a->graphs = IG_OM_SETTLE(p, &l->graphs);
   a->sparses = IG_OM_SETTLE(p, &l->sparses);
   a->types = IG_OM_SETTLE(p, &l->types);
+  if (!is_kind(a, IG_OM_ATTR_INTS, IG_OM_ATTR_INTS)) a->ints = NULL;
+  if (!is_kind(a, IG_OM_ATTR_FLOATS, IG_OM_ATTR_FLOATS)) a->floats = NULL;
+  if (!is_kind(a, IG_OM_ATTR_STRINGS, IG_OM_ATTR_STRINGS)) a->strings = NULL;
+  if (!is_kind(a, IG_OM_ATTR_TENSOR, IG_OM_ATTR_TENSORS)) a->tensors = NULL;
+  if (!is_kind(a, IG_OM_ATTR_GRAPH, IG_OM_ATTR_GRAPHS)) a->graphs = NULL;
+  if (!is_kind(a, IG_OM_ATTR_SPARSE, IG_OM_ATTR_SPARSES)) a->sparses = NULL;
+  if (!is_kind(a, IG_OM_ATTR_TYPE, IG_OM_ATTR_TYPES)) a->types = NULL;
+}
+
+static void attr_finish(ig_om_parser *p, ig_om_attr *a, attr_lists *l, unsigned seen) {
+  for (size_t i = 0; i < NFIELDS; i++)
+    a->mixed |= (seen & 1u << by_field[i].field) && by_field[i].type != a->type;
+  if (!a->type) a->type = guess_type(seen);
+  a->n = a->ref ? 0 : attr_count(a->type, l);
+  settle_lists(p, a, l);
   if (p->c->status != IG_OK || a->ref) return;
   bool single = a->type == IG_OM_ATTR_TENSOR || a->type == IG_OM_ATTR_GRAPH ||
                 a->type == IG_OM_ATTR_SPARSE || a->type == IG_OM_ATTR_TYPE;

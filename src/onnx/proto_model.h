@@ -151,7 +151,7 @@ typedef struct ig_om_attr {
   const char *ref;  // inside functions: the referenced attribute of the caller; NULL: none
   ig_om_attr_type type;
   bool mixed;  // its value is of a different type than declared, or of several
-  size_t n;    // elements of the list forms; 1 otherwise
+  size_t n;    // elements of the one list below that is not NULL; 1 for the plain forms, 0 with ref
   float f;
   int64_t i;
   ig_bytes s;

@@ -354,9 +354,14 @@ static float deform_at(const deform *d, int64_t n, int64_t oc, int64_t oy, int64
 
 // Sizes that are still symbols are taken to fit; data, which a kernel needs, has none.
 static bool deform_fits(const deform *d, int64_t n, const ig_tensor *off, const ig_tensor *mask) {
-  int64_t k = d->win.kernel[0] * d->win.kernel[1];
-  const int64_t offset[] = {n, d->og * k * 2, d->oh, d->ow};
-  const int64_t weight[] = {n, d->og * k, d->oh, d->ow};
+  int64_t points = 0;
+  int64_t coordinates = 0;
+  if (!ig_checked_mul(d->win.kernel[0] * d->win.kernel[1], d->og, &points) ||
+      !ig_checked_mul(points, 2, &coordinates)) {
+    return false;
+  }
+  const int64_t offset[] = {n, coordinates, d->oh, d->ow};
+  const int64_t weight[] = {n, points, d->oh, d->ow};
   if (off->ndim != 4 || (mask && mask->ndim != 4)) return false;
   for (int i = 0; i < 4; i++) {
     if (ig_rd_differs(ig_sizes(off)[i], offset[i])) return false;
@@ -393,7 +398,7 @@ static void read_deform_conv(ig_rd *r) {
       (d.wd + d.win.before[1] + d.win.after[1] - ig_rd_window_reach(&d.win, 1)) / d.win.stride[1] +
       1;
   bool bias_fits = !b || ig_tensor_numel(b) == d.oc;
-  if (d.og < 1 || d.c % d.og || d.oh < 1 || d.ow < 1 || !bias_fits ||
+  if (d.og < 1 || d.og > d.c || d.c % d.og || d.oh < 1 || d.ow < 1 || !bias_fits ||
       !deform_fits(&d, n, off, mask)) {
     ig_rd_fail(r, IG_MISMATCH, "offset, mask or bias do not fit the windows");
     return;

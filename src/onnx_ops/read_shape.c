@@ -283,10 +283,12 @@ static bool equal_parts(ig_rd *r, ig_int length, ig_int *sizes) {
     return false;
   }
   int64_t size = ig_rd_plain(r, length);
-  int64_t chunk = (size + parts - 1) / parts;
+  int64_t chunk = size / parts + (size % parts != 0);
+  int64_t left = size;
   for (int64_t i = 0; i < parts; i++) {
-    int64_t left = size - i * chunk;
-    sizes[i] = ig_const(left < 0 ? 0 : left < chunk ? left : chunk);
+    int64_t part = left < chunk ? left : chunk;
+    sizes[i] = ig_const(part);
+    left -= part;
   }
   return ig_rd_ok(r);
 }

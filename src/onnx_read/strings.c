@@ -1,24 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strings in operators that only move elements. ATen has no strings, but what such an operator does
 // with elements it also does with their numbers: every string of the operands gets one, the formula
-// runs on the numbers, and those of the results are strings again.
+// runs on the numbers, and those of the results are strings again. 0, which padding fills in, is the
+// empty string.
 #include <string.h>
 
 #include "onnx_read/reader.h"
 
-// Operators of the default domain whose results are elements of their operands.
-static const char *const movers[] = {
-    "Compress",       "Concat",       "DepthToSpace",    "Expand",          "Gather",
-    "GatherElements", "GatherND",     "ReverseSequence", "ScatterElements", "ScatterND",
-    "Slice",          "SpaceToDepth", "Split",           "SplitToSequence", "Squeeze",
-    "Tile",           "Transpose",    "Unsqueeze",       "Where",
+// Operators of the default domain whose results are elements of their operands. attr: they are only
+// while this attribute has its default.
+typedef struct mover {
+  const char *op_type;
+  const char *attr;
+  const char *value;
+} mover;
+
+static const mover movers[] = {
+    {"CenterCropPad", NULL, NULL},
+    {"Compress", NULL, NULL},
+    {"Concat", NULL, NULL},
+    {"DepthToSpace", NULL, NULL},
+    {"Expand", NULL, NULL},
+    {"Gather", NULL, NULL},
+    {"GatherElements", NULL, NULL},
+    {"GatherND", NULL, NULL},
+    {"OneHot", NULL, NULL},
+    {"Pad", NULL, NULL},
+    {"Resize", "mode", "nearest"},
+    {"ReverseSequence", NULL, NULL},
+    {"Scatter", NULL, NULL},
+    {"ScatterElements", "reduction", "none"},
+    {"ScatterND", "reduction", "none"},
+    {"Slice", NULL, NULL},
+    {"SpaceToDepth", NULL, NULL},
+    {"Split", NULL, NULL},
+    {"SplitToSequence", NULL, NULL},
+    {"Squeeze", NULL, NULL},
+    {"TensorScatter", NULL, NULL},
+    {"Tile", NULL, NULL},
+    {"Transpose", NULL, NULL},
+    {"Trilu", NULL, NULL},
+    {"Unsqueeze", NULL, NULL},
+    {"Upsample", "mode", "nearest"},
+    {"Where", NULL, NULL},
 };
 
-static bool is_mover(const ig_om_node *n) {
+static const mover *find_mover(const ig_om_node *n) {
   for (size_t i = 0; !n->domain[0] && i < sizeof movers / sizeof *movers; i++) {
-    if (strcmp(movers[i], n->op_type) == 0) return true;
+    if (strcmp(movers[i].op_type, n->op_type) == 0) return &movers[i];
   }
-  return false;
+  return NULL;
 }
 
 static bool is_strings(const ig_rd_value *v) {
@@ -52,8 +83,8 @@ static ig_rd_value *back(ig_rd *r, ig_rd_value *v, const ig_bytes *all, size_t n
   int64_t dims[IG_MAX_DIM];
   for (int d = 0; d < t->ndim; d++) dims[d] = ig_sizes(t)[d].value;  // concrete: has bytes
   for (int64_t i = 0; i < ig_tensor_numel(t); i++) {
-    bool known = at[i] >= 0 && (size_t)at[i] < n;
-    out[i] = known ? all[at[i]] : (ig_bytes){NULL, 0};
+    bool known = at[i] >= 1 && (size_t)at[i] <= n;
+    out[i] = known ? all[at[i] - 1] : (ig_bytes){NULL, 0};
   }
   return ig_rd_of_strings(r, out, (size_t)ig_tensor_numel(t), dims, t->ndim);
 }
@@ -64,7 +95,7 @@ static bool number_inputs(ig_rd *r, ig_rd_value **in, ig_bytes *all) {
     const ig_rd_value *v = r->in[i];
     in[i] = r->in[i];
     if (!is_strings(v)) continue;
-    in[i] = ig_rd_of_tensor(r, ig_rd_places(r, v, first), 0);
+    in[i] = ig_rd_of_tensor(r, ig_rd_places(r, v, first + 1), 0);
     if (!in[i]) return false;
     if (v->nstrings) memcpy(all + first, v->strings, ig_mem_mul(v->nstrings, sizeof *all));
     first += v->nstrings;
@@ -75,9 +106,12 @@ static bool number_inputs(ig_rd *r, ig_rd_value **in, ig_bytes *all) {
 bool ig_rd_move_strings(ig_rd *r, ig_rd_fn *fn) {
   bool any = false;
   for (size_t i = 0; i < r->nin; i++) any = any || is_strings(r->in[i]);
-  if (!any || !is_mover(r->node)) return false;
-  if (strcmp(ig_rd_attr_text(r, "reduction", "none"), "none") != 0) {
-    ig_rd_fail(r, IG_BAD_TYPE, "strings cannot be reduced");
+  const mover *m = any ? find_mover(r->node) : NULL;
+  if (!m) return false;
+  const char *value = m->attr ? ig_rd_attr_text(r, m->attr, m->value) : NULL;
+  if (value && strcmp(value, m->value) != 0) {
+    ig_rd_fail(r, IG_UNSUPPORTED, "attribute '%s': found '%s', expected '%s' for strings", m->attr,
+               value, m->value);
     return true;
   }
   size_t n = count(r);

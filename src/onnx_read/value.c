@@ -291,6 +291,10 @@ static ig_tensor *from_ints(ig_rd *r, const ig_rd_value *v) {
 
 ig_tensor *ig_rd_tensor(ig_rd *r, ig_rd_value *v) {
   if (!v || !ig_rd_ok(r)) return NULL;
+  if (v->kind == IG_RD_STRINGS) {  // that the schema allows: types were checked before
+    ig_rd_fail(r, IG_UNSUPPORTED, "found strings, which only operators that move elements take");
+    return NULL;
+  }
   if (v->kind != IG_RD_TENSOR) {
     static const char *const texts[] = {"a tensor", "strings", "a sequence", "an optional",
                                         "a map"};

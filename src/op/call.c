@@ -65,27 +65,9 @@ static bool check_length(ig_ctx *c, const ig_op *op, const ig_value *args, size_
   return false;
 }
 
-static bool takes_list(const ig_arg *a, const ig_value *v) {
-  bool of_ints = a->type == IG_TYPE_INT || a->type == IG_TYPE_SYMINT;
-  if (v->kind == IG_KIND_INTS) return of_ints || v->ints.n == 0;
-  if (v->kind != IG_KIND_LIST) return false;
-  bool ok = !of_ints || v->list.n == 0;
-  for (size_t i = 0; ok && i < v->list.n; i++) {
-    const ig_value *item = &v->list.at[i];
-    if (a->type == IG_TYPE_OTHER) {
-      ok = !a->cls || (item->kind == IG_KIND_NATIVE && (int)item->native->cls == a->cls);
-      continue;
-    }
-    ok = a->type == IG_TYPE_STR ? item->kind == IG_KIND_STR : ig_value_is_number(item);
-  }
-  return ok;
-}
-
 // Kernels read the union member of a value that the schema names, so its kind must match.
-static bool takes(const ig_arg *a, const ig_value *v) {
+static bool takes_item(const ig_arg *a, const ig_value *v) {
   bool number = v->kind == IG_KIND_INT || v->kind == IG_KIND_FLOAT || v->kind == IG_KIND_BOOL;
-  if (v->kind == IG_KIND_NONE) return a->optional || a->type == IG_TYPE_GENERATOR;
-  if (a->list) return takes_list(a, v);
   switch (a->type) {
     case IG_TYPE_INT:
     case IG_TYPE_SYMINT:
@@ -114,6 +96,21 @@ static bool takes(const ig_arg *a, const ig_value *v) {
     default:
       return true;
   }
+}
+
+// Integers have a kind of list of their own, which [] without a type has as well.
+static bool takes_list(const ig_arg *a, const ig_value *v) {
+  bool of_ints = a->type == IG_TYPE_INT || a->type == IG_TYPE_SYMINT;
+  if (v->kind == IG_KIND_INTS) return of_ints || v->ints.n == 0;
+  if (v->kind != IG_KIND_LIST || (of_ints && v->list.n > 0)) return false;
+  bool ok = true;
+  for (size_t i = 0; ok && i < v->list.n; i++) ok = takes_item(a, &v->list.at[i]);
+  return ok;
+}
+
+static bool takes(const ig_arg *a, const ig_value *v) {
+  if (v->kind == IG_KIND_NONE) return a->optional || a->type == IG_TYPE_GENERATOR;
+  return a->list ? takes_list(a, v) : takes_item(a, v);
 }
 
 // *repeated: some list of a fixed length has one number for all. *quantized: some operand is.

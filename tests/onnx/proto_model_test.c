@@ -236,9 +236,40 @@ static void test_external(void **state) {
   (void)rmdir(folder);
 }
 
+// An attribute that declares a list of integers and holds a graph besides has no graphs.
+static void test_attribute_of_two_types(void **state) {
+  (void)state;
+  ig_ctx *c = NULL;
+  ig_onnx_model *p = NULL;
+  assert_int_equal(ig_ctx_create(NULL, &c), IG_OK);
+  model m = begin(c);
+  size_t at = ig_proto_open(&m.w, 1);
+  ig_proto_put_text(&m.w, 2, "y");
+  ig_proto_put_text(&m.w, 4, "Constant");
+  size_t attr = ig_proto_open(&m.w, 5);
+  ig_proto_put_text(&m.w, 1, "value_ints");
+  for (int i = 0; i < 3; i++) ig_proto_put_int(&m.w, 8, i);
+  size_t graph = ig_proto_open(&m.w, 6);
+  ig_proto_put_text(&m.w, 2, "body");
+  ig_proto_close(&m.w, graph);
+  ig_proto_put_int(&m.w, 20, 7);
+  ig_proto_close(&m.w, attr);
+  ig_proto_close(&m.w, at);
+  named(&m, 12, "y");
+  assert_string_equal(finish(c, &m, NULL, &p), "");
+  const ig_om_attr *a = &p->graph->nodes[0].attrs[0];
+  assert_int_equal(a->n, 3);
+  assert_int_equal(a->ints[2], 2);
+  assert_null(a->graphs);
+  assert_true(a->mixed);
+  ig_onnx_free(p);
+  ig_ctx_free(c);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_slots_and_drops),
                                      cmocka_unit_test(test_refusals),
+                                     cmocka_unit_test(test_attribute_of_two_types),
                                      cmocka_unit_test(test_external)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,6 +53,21 @@ static void values_of_another_kind_are_refused(void **state) {
   ig_value scales[] = {ig_of_tensor(x), ig_none(), ig_of_bool(false), ig_of_list(words, 2)};
   call("aten::upsample_bilinear2d.vec", scales);
   test_error_has(c, "argument 'scale_factors': found list");
+  ig_value mask[] = {ig_of_bool(true), ig_of_i64(2), ig_of_bool(true)};
+  ig_value norm[] = {ig_of_tensor(x), ig_of_tensor(x), ig_of_tensor(x), ig_of_tensor(x), ig_none(),
+                     ig_of_i64(2),    ig_of_i64(3),    ig_of_i64(1),    ig_of_i64(1),
+                     ig_of_list(mask, 3)};
+  call("aten::native_group_norm_backward", norm);
+  test_error_has(c, "argument 'output_mask': found list");
+}
+
+// The first sequence decides nothing about the others.
+static void sequences_have_a_dimension(void **state) {
+  (void)state;
+  ig_value sequences[] = {ig_of_tensor(ones(2, 3)), ig_of_tensor(ig_zeros(c, ig_of_ints(NULL, 0)))};
+  ig_value args[] = {ig_of_list(sequences, 2), ig_of_bool(true), ig_of_f64(0), ig_of_str("right")};
+  call("aten::pad_sequence", args);
+  test_error_has(c, "expected sequences of at least one dimension");
 }
 
 // A host may give integers one by one in a list of anything.
@@ -134,6 +149,7 @@ static void empty_systems_take_no_time(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(values_of_another_kind_are_refused),
+      cmocka_unit_test(sequences_have_a_dimension),
       cmocka_unit_test(boxed_integers_are_unboxed),
       cmocka_unit_test(lists_of_one_have_one),
       cmocka_unit_test(gradients_of_a_loss_have_its_shape),

@@ -439,6 +439,21 @@ static ig_tensor *any_pad_decompose(ig_ctx *c, const ig_value *args) {
   return ig_call_id(c, ids[mode == PAD_REPLICATE][padded - 1], args, 2);
 }
 
+// The largest first size of the sequences.
+static bool longest_sequence(ig_ctx *c, const ig_value *list, ig_int *longest) {
+  *longest = ig_const(0);
+  if (!check_list(c, list, "pad_sequence")) return false;
+  for (size_t i = 0; i < list->list.n; i++) {
+    const ig_tensor *t = list->list.at[i].tensor;
+    if (t->ndim == 0) {
+      ig_fail_text(c, IG_RUNTIME, "pad_sequence: expected sequences of at least one dimension");
+      return false;
+    }
+    if (ig_int_is(c, *longest, IG_LT, ig_sizes(t)[0])) *longest = ig_sizes(t)[0];
+  }
+  return true;
+}
+
 // Pads every sequence to the longest and stacks them.
 static ig_tensor *pad_sequence_decompose(ig_ctx *c, const ig_value *args) {
   const ig_value *list = &args[0];
@@ -448,16 +463,8 @@ static ig_tensor *pad_sequence_decompose(ig_ctx *c, const ig_value *args) {
     return NULL;
   }
   bool left = side[0] == 'l';
-  if (!check_list(c, list, "pad_sequence")) return NULL;
-  ig_int longest = ig_const(0);
-  for (size_t i = 0; i < list->list.n; i++) {
-    const ig_tensor *t = list->list.at[i].tensor;
-    if (t->ndim == 0) {
-      ig_fail_text(c, IG_RUNTIME, "pad_sequence: expected sequences of at least one dimension");
-      return NULL;
-    }
-    if (ig_int_is(c, longest, IG_LT, ig_sizes(t)[0])) longest = ig_sizes(t)[0];
-  }
+  ig_int longest;
+  if (!longest_sequence(c, list, &longest)) return NULL;
   ig_value *padded = ig_scope_array(c, list->list.n, sizeof *padded);
   if (!padded) return NULL;
   for (size_t i = 0; i < list->list.n; i++) {
@@ -478,11 +485,8 @@ static ig_tensor *pad_sequence_lower(ig_ctx *c, const ig_value *args) {
   if (count == 0) return pad_sequence_decompose(c, args);
   ig_tensor *first = list->list.at[0].tensor;
   if (first->ndim == 0 || args[3].str[0] == 'l') return pad_sequence_decompose(c, args);
-  ig_int longest = ig_sizes(first)[0];
-  for (size_t i = 1; i < count; i++) {
-    ig_int n = ig_sizes(list->list.at[i].tensor)[0];
-    if (ig_int_is(c, longest, IG_LT, n)) longest = n;
-  }
+  ig_int longest;
+  if (!longest_sequence(c, list, &longest)) return NULL;
   ig_int sizes[IG_MAX_DIM + 1];
   sizes[args[1].b ? 0 : 1] = ig_const((int64_t)count);
   sizes[args[1].b ? 1 : 0] = longest;
