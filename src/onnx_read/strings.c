@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strings in operators that only move elements. ATen has no strings, but what such an operator does
 // with elements it also does with their numbers: every string of the operands gets one, the formula
-// runs on the numbers, and those of the results are strings again. 0, which padding fills in, is the
-// empty string.
+// runs on the numbers, and those of the results are strings again. 0, which padding fills in, is
+// the empty string.
 #include <string.h>
 
 #include "onnx_read/reader.h"

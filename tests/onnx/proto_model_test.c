@@ -267,9 +267,8 @@ static void test_attribute_of_two_types(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_slots_and_drops),
-                                     cmocka_unit_test(test_refusals),
-                                     cmocka_unit_test(test_attribute_of_two_types),
-                                     cmocka_unit_test(test_external)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_slots_and_drops), cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_attribute_of_two_types), cmocka_unit_test(test_external)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,9 +54,9 @@ static void values_of_another_kind_are_refused(void **state) {
   call("aten::upsample_bilinear2d.vec", scales);
   test_error_has(c, "argument 'scale_factors': found list");
   ig_value mask[] = {ig_of_bool(true), ig_of_i64(2), ig_of_bool(true)};
-  ig_value norm[] = {ig_of_tensor(x), ig_of_tensor(x), ig_of_tensor(x), ig_of_tensor(x), ig_none(),
-                     ig_of_i64(2),    ig_of_i64(3),    ig_of_i64(1),    ig_of_i64(1),
-                     ig_of_list(mask, 3)};
+  ig_value norm[] = {ig_of_tensor(x), ig_of_tensor(x),    ig_of_tensor(x), ig_of_tensor(x),
+                     ig_none(),       ig_of_i64(2),       ig_of_i64(3),    ig_of_i64(1),
+                     ig_of_i64(1),    ig_of_list(mask, 3)};
   call("aten::native_group_norm_backward", norm);
   test_error_has(c, "argument 'output_mask': found list");
 }
