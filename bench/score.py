@@ -3,11 +3,11 @@
 
     python bench/score.py [--rows 40000] [--width 512] [--layers 6] [--batch 64] [--rounds 5] [--engines local,ray]
 
-The model is a stack of linear layers and ReLUs. `bare` opens a session and runs it over an array that is in memory, batch
-by batch, keeping the results; the others are whole jobs: they read the data, run the model, note the parts on the disk and
-write the output. All of them open the model anew. They are measured in turn, and the medians are printed; `share` is of
-the rows per second of `bare`. Jobs of Ray run on a cluster of this machine that is started before. Formats and engines
-whose packages are missing are left out, by name.
+The model is a stack of linear layers and ReLUs. `bare` opens a session and runs it over an array that is in memory,
+batch by batch, keeping the results; the others are whole jobs: they read the data, run the model, write the parts
+to the disk and then the output. All of them open the model anew. They are measured in turn, and the medians are
+printed; `share` is of the rows per second of `bare`. Jobs of Ray run on a cluster of this machine that is started
+before. Formats and engines whose packages are missing are left out, by name.
 """
 
 import argparse

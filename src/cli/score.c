@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // ingot score: a model over a file of rows. Files of rows are read by Python packages, so the work
 // is done by the package ingot.batch; this command checks the options and becomes that program.
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
+
+#define ABSENT LONG_MIN  // a number that was not given
 
 static struct {
   const char *data;
@@ -23,7 +26,7 @@ static struct {
   long workers;
   bool fresh;
   bool json;
-} o;
+} o = {.batch = ABSENT, .part = ABSENT, .threads = ABSENT, .workers = ABSENT};
 
 // Says what is missing where the package is not there; everything else is ingot.score's to say.
 static const char program[] =
@@ -52,7 +55,7 @@ static void add(words *w, const char *option, const char *value) {
 }
 
 static void add_number(words *w, const char *option, long value) {
-  if (value == 0) return;
+  if (value == ABSENT) return;
   char *text = w->numbers[w->nnumbers++];
   (void)snprintf(text, NUMBER, "%ld", value);
   add(w, option, text);
@@ -81,8 +84,11 @@ static int check(void) {
   if (!o.data)
     return cli_usage(&cli_score, "--data names the rows: .parquet, .csv, .npz, a folder");
   if (!o.output) return cli_usage(&cli_score, "--output names the file for the results");
-  if (o.batch < 0 || o.part < 0 || o.threads < 0 || o.workers < 0) {
-    return cli_usage(&cli_score, "--batch, --part, --threads, --workers: at least 1");
+  const long counts[] = {o.batch, o.part, o.threads, o.workers};
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    if (counts[i] < 1 && counts[i] != ABSENT) {
+      return cli_usage(&cli_score, "--batch, --part, --threads, --workers: at least 1");
+    }
   }
   static const char *const engines[] = {"local", "ray", "spark"};
   for (size_t i = 0; o.engine && i < sizeof engines / sizeof *engines; i++) {

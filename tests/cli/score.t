@@ -28,3 +28,9 @@ $ ingot score mlp.pt2 --data no.npz --output out.npz
 $ INGOT_PYTHON=/no/python ingot score mlp.pt2 --data rows.npz --output out.npz
 2> ingot: score is done by the Python package ingot, and '/no/python' cannot be started: No such file or directory; INGOT_PYTHON names the Python that has the package
 [5]
+
+$ ingot score mlp.pt2 --data rows.npz --output out.npz --batch 0
+2> ingot score: --batch, --part, --threads, --workers: at least 1
+2> usage: ingot score FILE --data ROWS --output RESULTS [OPTIONS]
+2>        ingot score --help has details
+[2]
