@@ -3,6 +3,7 @@
 // command does it; nothing is run.
 #include <stdint.h>
 
+#include "describe.h"
 #include "ingot/model.h"
 #include "mutate.h"
 
@@ -20,10 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     ig_model_options o = {.size = sizeof o, .inspect = inspect};
     ig_scope s = ig_scope_open(c);
     if (ig_model_open_bytes(c, "fuzz", data, n, &o, &m) == IG_OK) {
-      const ig_model_symbol *const *symbols = NULL;
-      const ig_model_relation *const *relations = NULL;
-      (void)ig_model_symbols(c, m, &symbols);
-      (void)ig_model_relations(c, m, &relations);
+      draw d = {data + n / 2, n - n / 2};
+      fuzz_describe(c, &d, m);
       (void)!ig_model_verify(c, m, NULL);
       ig_model_free(m);
     }

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
 #include "use.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "describe.h"
 #include "fuzz.h"
 #include "ingot/file.h"
 #include "ingot/model.h"
@@ -58,18 +63,24 @@ static ig_program *capture(ig_ctx *c, ig_session *s) {
   return p;
 }
 
-// *captured: the run of a script, if it can be recorded.
-static void run(ig_ctx *c, ig_model *m, bool sound, ig_program **captured) {
+static bool set_inputs(ig_ctx *c, const ig_model *m, ig_session *s) {
   const ig_model_port *const *ports = NULL;
-  ig_session *s = NULL;
   size_t n = ig_model_inputs(m, &ports);
-  bool ok = ig_session_create(c, m, &s) == IG_OK;
+  bool ok = true;
   for (size_t i = 0; ok && i < n; i++) {
     if (ports[i]->kind != IG_KIND_TENSOR) continue;
     ig_tensor *t = input_of(c, ports[i]);
     ok = t && ig_session_set(s, ports[i]->name, t) == IG_OK;
   }
-  if (ok) {
+  return ok;
+}
+
+// *captured: the run of a script, if it can be recorded.
+static void run(ig_ctx *c, ig_model *m, bool sound, ig_program **captured) {
+  const ig_model_port *const *ports = NULL;
+  ig_session *s = NULL;
+  size_t n = ig_model_inputs(m, &ports);
+  if (ig_session_create(c, m, &s) == IG_OK && set_inputs(c, m, s)) {
     fuzz_calls++;
     ig_status st = ig_session_run(s);
     fuzz_show("run: %s\n", st == IG_OK ? "ok" : ig_ctx_error(c));
@@ -86,6 +97,58 @@ static void run(ig_ctx *c, ig_model *m, bool sound, ig_program **captured) {
   }
   ig_session_free(s);
   ig_ctx_clear(c);
+}
+
+// Writes the compiled model of a session, and runs it.
+static void compile(ig_ctx *c, ig_session *s) {
+  char path[] = "/tmp/ingot-fuzz-XXXXXX";
+  ig_compile_options o = {.size = sizeof o, .loss = 0.02};
+  ig_model *m = NULL;
+  ig_session *again = NULL;
+  int fd = mkstemp(path);
+  if (fd < 0) return;
+  if (ig_session_compile(s, path, &o) == IG_OK && ig_model_open(c, path, NULL, &m) == IG_OK) {
+    (void)!ig_model_verify(c, m, NULL);
+    if (ig_session_create(c, m, &again) == IG_OK && set_inputs(c, m, again))
+      (void)!ig_session_run(again);
+  }
+  fuzz_show("compiled: %s\n", ig_ctx_error(c));
+  ig_ctx_clear(c);
+  ig_session_free(again);
+  ig_model_free(m);
+  (void)unlink(path);
+  (void)close(fd);
+}
+
+// A session with other options, its plan as text, measured runs, and a clone. What a run answers
+// may depend on the options (random numbers, layers in another order), so nothing is compared.
+static void run_otherwise(ig_ctx *c, draw *d, ig_model *m) {
+  ig_session *s = NULL;
+  ig_session *clone = NULL;
+  ig_session_step step;
+  unsigned bits = draw_byte(d);
+  ig_session_options o = {.size = sizeof o, .without = bits & 15, .interpret = (bits & 48) == 48};
+  if (bits & 64) o.precision = IG_PRECISION_INT8;
+  if (ig_session_create_with(c, m, &o, &s) == IG_OK && set_inputs(c, m, s)) {
+    ig_text_free(c, ig_session_plan_text(s));
+    fuzz_show("plan: %s\n", ig_ctx_error(c));
+    ig_ctx_clear(c);
+    ig_session_profile(s, true);
+    for (int i = 0; i < 2; i++) {
+      (void)!ig_session_run(s);
+      ig_ctx_clear(c);
+    }
+    for (size_t i = 0; ig_session_profile_at(s, i, &step); i++) {
+    }
+    if (ig_session_clone(c, s, &clone) == IG_OK && set_inputs(c, m, clone))
+      (void)!ig_session_run(clone);
+    ig_ctx_clear(c);
+    if ((bits & 28) == 28) compile(c, s);  // files are slow
+  }
+  fuzz_show("with other options: %s\n", ig_ctx_error(c));
+  ig_ctx_clear(c);
+  ig_session_free(clone);
+  ig_session_free(s);
 }
 
 static void convert(ig_ctx *c, draw *d, const ig_model *m, ig_program *captured) {
@@ -111,20 +174,6 @@ static void convert(ig_ctx *c, draw *d, const ig_model *m, ig_program *captured)
   ig_program_free(next);
 }
 
-static void look(ig_ctx *c, const ig_model *m) {
-  const ig_model_symbol *const *symbols = NULL;
-  const ig_model_relation *const *relations = NULL;
-  (void)ig_model_symbols(c, m, &symbols);
-  ig_ctx_clear(c);
-  (void)ig_model_relations(c, m, &relations);
-  ig_ctx_clear(c);
-  if (ig_model_program(m)) {
-    ig_text_free(c, ig_program_text(c, ig_model_program(m)));
-    ig_text_free(c, ig_program_code(c, ig_model_program(m)));
-  }
-  ig_ctx_clear(c);
-}
-
 // The graphs of an archive, as the command shows them.
 static void show_graphs(ig_ctx *c, ig_bytes bytes, const ig_limits *limits, bool inlined) {
   ig_ts *ts = NULL;
@@ -142,7 +191,6 @@ void fuzz_use(ig_ctx *c, draw *d, ig_bytes bytes) {
   ig_model_options o = {.size = sizeof o, .limits = &limits, .program = draw_byte(d) & 1};
   ig_scope s = ig_scope_open(c);
   if (ig_model_open_bytes(c, "fuzz", bytes.at, bytes.n, &o, &m) == IG_OK) {
-    look(c, m);
     bool sound = ig_model_verify(c, m, &o) == IG_OK;
     fuzz_show("verify: %s\n", sound ? "sound" : ig_ctx_error(c));
     ig_ctx_clear(c);
@@ -152,6 +200,8 @@ void fuzz_use(ig_ctx *c, draw *d, ig_bytes bytes) {
     ig_program_free(captured);
     if (ig_model_get_kind(m) == IG_MODEL_TORCHSCRIPT)
       show_graphs(c, bytes, &limits, draw_byte(d) & 1);
+    run_otherwise(c, d, m);
+    fuzz_describe(c, d, m);
   } else {
     fuzz_show("not opened: %s\n", ig_ctx_error(c));
   }
