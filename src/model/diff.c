@@ -80,16 +80,24 @@ static const char *word_of(ig_differ *d, const char *s, size_t n) {
   return text;
 }
 
-// Does name a of one model correspond to name b of the other?
-static bool same_name(ig_differ *d, const char *a, const char *b) {
-  ig_map_value *there = ig_map_put(&d->names, a);
-  ig_map_value *back = ig_map_put(&d->unnames, b);
-  if (!there || !back) return ig_fail(d->c, IG_NOMEM, "out of memory") == IG_OK;
-  if (!there->ptr && !back->ptr) {
-    there->ptr = (void *)b;
-    back->ptr = (void *)a;
-  }
-  return there->ptr && back->ptr && strcmp(there->ptr, b) == 0 && strcmp(back->ptr, a) == 0;
+static const char *partner(const ig_map *names, const char *name) {
+  const ig_map_value *v = ig_map_find(names, name);
+  return v ? v->ptr : NULL;
+}
+
+// Does name a of one model correspond to name b of the other? Names without a partner must be
+// equal or, if `meet`, are partners from then on.
+static bool same_name(ig_differ *d, const char *a, const char *b, bool meet) {
+  const char *there = partner(&d->names, a);
+  const char *back = partner(&d->unnames, b);
+  if (there || back) return there && back && strcmp(there, b) == 0 && strcmp(back, a) == 0;
+  if (!meet) return strcmp(a, b) == 0;
+  ig_map_value *to = ig_map_put(&d->names, a);
+  ig_map_value *from = ig_map_put(&d->unnames, b);
+  if (!to || !from) return ig_fail(d->c, IG_NOMEM, "out of memory") == IG_OK;
+  to->ptr = (void *)b;
+  from->ptr = (void *)a;
+  return true;
 }
 
 bool ig_diff_same_sizes(ig_differ *d, const char *a, const char *b, bool meet) {
@@ -108,8 +116,7 @@ bool ig_diff_same_sizes(ig_differ *d, const char *a, const char *b, bool meet) {
     const char *x = plain ? NULL : word_of(d, a, n);
     const char *y = plain ? NULL : word_of(d, b, m);
     if (!plain && (!x || !y)) return false;
-    plain = plain || (!meet && !ig_map_find(&d->names, x) && !ig_map_find(&d->unnames, y));
-    if (plain ? n != m || memcmp(a, b, n) != 0 : !same_name(d, x, y)) return false;
+    if (plain ? n != m || memcmp(a, b, n) != 0 : !same_name(d, x, y, meet)) return false;
     a += n;
     b += m;
   }

@@ -54,6 +54,11 @@ ig_onnx_lower_fn ig_onnx_lower_attention_backward;
 
 // Does a call take complex numbers, or make them of what it takes?
 bool ig_onnx_is_complex_call(const ig_value *args, size_t n);
+// Calls that treat both parts of complex numbers alike (lower_alike.c).
+bool ig_onnx_is_alike(const ig_op *op);
+bool ig_onnx_lower_alike(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
+ig_value ig_onnx_wrapped_dim(ig_ctx *c, ig_value dim, int ndim);  // counted from the front
+ig_value ig_onnx_all_dims(ig_ctx *c, int ndim);
 // Calls on complex numbers, which the operator's own rule has accepted, as calls on pairs of real
 // ones; false: no rule takes these arguments.
 bool ig_onnx_has_complex_rule(const ig_op *op, const ig_value *args);

@@ -148,7 +148,7 @@ extern const ig_onnx_row *const ig_onnx_families[];  // of the library's operato
 extern const ig_onnx_row *const ig_onnx_host_families[];  // of operators that a host defines
 
 const ig_onnx_row *ig_onnx_find_row(const ig_onnx *x, const char *target);  // NULL: none
-// Only these rows write complex numbers; others get pairs of real ones (lower_complex.c).
+// Only these rows write complex numbers; others get pairs of real ones (pairs.h).
 bool ig_onnx_row_takes_complex(const ig_onnx_row *row);
 
 // For operators without a row and without a suitable decomposition: equivalent ATen calls. False:

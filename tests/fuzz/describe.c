@@ -86,7 +86,9 @@ static void compare(ig_ctx *c, const ig_model *m) {
   size_t n = 0;
   ig_status st = ig_model_diff(c, m, m, NULL, &list, &n);
   if (st == IG_OK && n && !fuzz_fails_allocations())
-    fuzz_finding("differs from itself: %s", list[0]->name);
+    fuzz_finding("differs from itself: %s: %s, %s", list[0]->name,
+                 list[0]->before ? list[0]->before : "nothing",
+                 list[0]->after ? list[0]->after : "nothing");
   done(c, "differences");
 }
 
