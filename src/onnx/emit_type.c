@@ -5,64 +5,31 @@
 // and runtimes in fewer.
 #include <string.h>
 
+#include "onnx/schema.h"
 #include "onnx/writer.h"
 
-// The first opset at which an operator accepts bfloat16, if not 13; 99: never.
-static int bfloat16_since(const char *op) {
-  static const struct {
-    const char *op;
-    int opset;
-  } rows[] = {
-      {"Acos", 22},
-      {"Acosh", 22},
-      {"Asin", 22},
-      {"Asinh", 22},
-      {"Atan", 22},
-      {"Atanh", 22},
-      {"Attention", 23},
-      {"AveragePool", 22},
-      {"BatchNormalization", 14},
-      {"Celu", 28},
-      {"Col2Im", 18},
-      {"Conv", 22},
-      {"ConvTranspose", 22},
-      {"Cos", 22},
-      {"Cosh", 22},
-      {"CumSum", 14},
-      {"Det", 22},
-      {"Einsum", 28},
-      {"Elu", 22},
-      {"GRU", 22},
-      {"Gelu", 20},
-      {"GlobalAveragePool", 22},
-      {"GreaterOrEqual", 16},
-      {"GridSample", 22},
-      {"HardSigmoid", 22},
-      {"HardSwish", 22},
-      {"InstanceNormalization", 22},
-      {"IsInf", 20},
-      {"LSTM", 22},
-      {"LayerNormalization", 17},
-      {"LeakyRelu", 16},
-      {"LessOrEqual", 16},
-      {"MaxPool", 22},
-      {"Mish", 22},
-      {"Range", 27},
-      {"Round", 22},
-      {"Selu", 22},
-      {"Sin", 22},
-      {"Sinh", 22},
-      {"Softplus", 22},
-      {"Tan", 22},
-      {"TopK", 24},
-      {"OneHot", 99},
-      {"Shrink", 99},
-  };
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    if (strcmp(rows[i].op, op) == 0) return rows[i].opset;
+// The parameter whose type an operator computes with: the first input of its first result's type,
+// or its first input if none has that.
+static const ig_onnx_param *computed_param(const ig_onnx_schema *s) {
+  const ig_onnx_param *out = ig_onnx_schema_output(s, 0);
+  for (size_t i = 0; out && i < s->ninputs; i++) {
+    const ig_onnx_param *p = ig_onnx_schema_input(s, i);
+    if (p && p->var != 0xff && p->var == out->var) return p;
   }
-  return 13;
+  return ig_onnx_schema_input(s, 0);
 }
+
+// Does an operator of the model's opset compute with this dtype, by the standard?
+static bool computes_with(const ig_onnx *x, const char *op_type, ig_dtype d) {
+  const ig_onnx_schema *s = ig_onnx_schema_find("", op_type, x->opset);
+  const ig_onnx_param *p = s ? computed_param(s) : NULL;
+  if (!p) return true;  // of another domain
+  return ig_onnx_param_types(s, p)->forms[IG_ONNX_FORM_TENSOR] >> ig_onnx_elem_type(d) & 1;
+}
+
+// What is computed from a result is often selected from by Where, which takes bfloat16 from here
+// on.
+enum { BFLOAT16_SINCE = 16 };
 
 // Operators that move elements and accept all types.
 static bool takes_all(const char *op) {
@@ -93,16 +60,15 @@ ig_dtype ig_onnx_compute_type(const ig_onnx *x, const char *op_type, ig_dtype d)
     case IG_U64:
       return IG_I64;
     case IG_BF16:
-      return x->opset >= bfloat16_since(op_type) ? d : IG_F32;
+      return x->opset >= BFLOAT16_SINCE && computes_with(x, op_type, d) ? d : IG_F32;
     case IG_F16:
-      // IsInf and others initially accepted only float and double.
-      if (strcmp(op_type, "IsInf") == 0 && x->opset < 20) return IG_F32;
-      return strcmp(op_type, "CumSum") == 0 || strcmp(op_type, "Celu") == 0 ? IG_F32 : d;
+      // onnxruntime has no CumSum of float16 in versions of the standard that allow it.
+      return computes_with(x, op_type, d) && strcmp(op_type, "CumSum") != 0 ? d : IG_F32;
     case IG_F8E4M3FN:
     case IG_F8E5M2:
       return IG_F32;
     case IG_F64:
-      return strcmp(op_type, "Celu") == 0 && x->opset < 28 ? IG_F32 : d;
+      return computes_with(x, op_type, d) ? d : IG_F32;
     default:
       return d;
   }

@@ -266,7 +266,10 @@ static void masked_select(ig_onnx *x, const ig_onnx_call *call) {
     return;
   }
   mask = ig_onnx_emit2(x, "Reshape", mask, ig_onnx_vector(x, (int64_t[]){-1}, 1), NULL);
-  (void)ig_onnx_emit2(x, "Compress", self, mask, call->out);
+  ig_dtype d = ig_onnx_compute_type(x, "Compress", call->val->dtype);
+  if (d != call->val->dtype) self = ig_onnx_cast(x, self, d, NULL);
+  ig_onnx_node node = {.op_type = "Compress", .in = {self, mask}};
+  (void)ig_onnx_emit_as(x, call, &node, d);
 }
 
 static bool one_hot_can(int opset, const ig_value *args, size_t n) {

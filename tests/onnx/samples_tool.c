@@ -3,7 +3,10 @@
 // each as a program of one call, its operands and results as arrays, and its model at every opset.
 // tests/python/test_onnx_samples.py gives the models to the onnx package and to onnxruntime.
 //
-//   onnx_samples_tool OUT.zip
+//   onnx_samples_tool OUT.zip            at every opset
+//   onnx_samples_tool OUT.zip DTYPE...   with these instead of float32, where the operator takes
+//   them:
+//                                        OPERATOR/SAMPLE:DTYPE, at some opsets
 //
 // OPERATOR/SAMPLE/text          the sample as the record has it
 // OPERATOR/SAMPLE/x0.npy ...    operands;  y0.npy ... results; bfloat16 as x0.bfloat16.npy
@@ -32,7 +35,12 @@ typedef struct writer {
   ig_zip_writer zip;
   const ig_op *op;
   char folder[200];  // "aten.add.Tensor/0"
+  sample_how how;
 } writer;
+
+static bool is_plain(const writer *w) {
+  return w->how.floats == IG_F32;
+}
 
 static void die(const ig_ctx *c, const char *what) {
   (void)fprintf(stderr, "onnx_samples_tool: %s: %s\n", what, c ? ig_ctx_error(c) : "");
@@ -140,12 +148,19 @@ static void put_sample(writer *w, const sample *s, const char *text, size_t numb
   ig_value inputs[IG_MAX_ARGS + SAMPLE_ITEMS];
   ig_value outs[IG_MAX_RETURNS];
   size_t n = 0;
-  (void)snprintf(w->folder, sizeof w->folder, "%s/%zu", w->op->target, number);
+  bool plain = is_plain(w);
+  (void)snprintf(w->folder, sizeof w->folder, "%s/%zu%s%s", w->op->target, number, plain ? "" : ":",
+                 plain ? "" : ig_dtype_text(w->how.floats));
   ig_program *p = capture(w->c, w->op, s, inputs, &n);
   if (p) ig_call(w->c, w->op, s->args, outs);
   size_t nouts = p && ig_ctx_status(w->c) == IG_OK ? tensors_of(w->op, outs, flat) : 0;
   bool data = nouts > 0;
   for (size_t i = 0; i < nouts; i++) data = data && !ig_tensor_is_fake(flat[i].tensor);
+  if (!data && !plain) {
+    ig_ctx_clear(w->c);
+    ig_program_free(p);
+    return;
+  }
   if (!data) {
     const char *why = ig_ctx_status(w->c) == IG_OK ? "no results with data" : ig_ctx_error(w->c);
     put(w, "not-captured", why, strlen(why));
@@ -161,7 +176,7 @@ static void put_sample(writer *w, const sample *s, const char *text, size_t numb
   for (size_t i = 0; i < n; i++) put_array(w, 'x', i, inputs[i].tensor);
   for (size_t i = 0; i < nouts; i++) put_array(w, 'y', i, flat[i].tensor);
   for (int opset = OLDEST; opset <= IG_ONNX_OPSET_NEWEST; opset++) {
-    put_model(w, p, opset);
+    if (plain || opset == 11 || opset == 15 || opset == 18 || opset == 23) put_model(w, p, opset);
   }
   ig_program_free(p);
 }
@@ -175,14 +190,16 @@ static void put_operator(writer *w, const char *target) {
   bool writes = false;
   for (size_t i = 0; i < w->op->schema.nargs; i++) writes |= w->op->schema.args[i].written;
   if (!text || writes) {
-    put(w, writes ? "writes" : "no-samples", "", 0);
+    if (is_plain(w)) put(w, writes ? "writes" : "no-samples", "", 0);
     return;
   }
   for (size_t i = 0; *text; i++) {
     const char *start = text;
     ig_scope scope = ig_scope_open(w->c);
-    if (!sample_parse(w->c, w->op, &text, (sample_how){.floats = IG_F32}, &s)) die(w->c, target);
-    put_sample(w, &s, start, i);
+    bool ok = sample_parse(w->c, w->op, &text, w->how, &s);
+    if (!ok && is_plain(w)) die(w->c, target);
+    ig_ctx_clear(w->c);
+    if (ok) put_sample(w, &s, start, i);
     ig_scope_close(w->c, scope);
   }
 }
@@ -193,21 +210,35 @@ static void put_once(writer *w, ig_map *done, const char *target) {
   put_operator(w, target);
 }
 
+static void put_all(writer *w, ig_dtype floats) {
+  ig_map done = ig_map_make(w->c->alloc);
+  w->how.floats = floats;
+  for (const ig_onnx_row *const *family = ig_onnx_families; *family; family++) {
+    for (const ig_onnx_row *row = *family; row->target; row++) put_once(w, &done, row->target);
+  }
+  for (const ig_onnx_lowering *l = ig_onnx_lowerings; l->target; l++) put_once(w, &done, l->target);
+  ig_map_free(&done);
+}
+
+static ig_dtype dtype_of(const char *text) {
+  for (int d = 0; d < IG_DTYPE_COUNT; d++) {
+    if (strcmp(ig_dtype_text((ig_dtype)d), text) == 0) return (ig_dtype)d;
+  }
+  die(NULL, text);
+  return IG_F32;
+}
+
 int main(int argc, char **argv) {
   ig_ctx *c = NULL;
-  if (argc != 2 || ig_ctx_create(NULL, &c) != IG_OK) die(NULL, "onnx_samples_tool OUT.zip");
+  if (argc < 2 || ig_ctx_create(NULL, &c) != IG_OK)
+    die(NULL, "onnx_samples_tool OUT.zip [DTYPE...]");
   ig_sink sink;
   if (ig_sink_file(c, argv[1], &sink) != IG_OK) die(c, argv[1]);
   writer w = {.c = c};
   ig_zip_writer_init(&w.zip, c, &sink, 1);
-  ig_map done = ig_map_make(c->alloc);
-  for (const ig_onnx_row *const *family = ig_onnx_families; *family; family++) {
-    for (const ig_onnx_row *row = *family; row->target; row++) put_once(&w, &done, row->target);
-  }
-  for (const ig_onnx_lowering *l = ig_onnx_lowerings; l->target; l++)
-    put_once(&w, &done, l->target);
+  if (argc == 2) put_all(&w, IG_F32);
+  for (int i = 2; i < argc; i++) put_all(&w, dtype_of(argv[i]));
   if (ig_zip_finish(&w.zip) != IG_OK || ig_sink_close(c, &sink) != IG_OK) die(c, argv[1]);
-  ig_map_free(&done);
   ig_zip_writer_free(&w.zip);
   ig_sink_drop(&sink);
   ig_ctx_free(c);

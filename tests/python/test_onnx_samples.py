@@ -108,10 +108,10 @@ def check_list(path: pathlib.Path, found: Entries) -> None:
 
 
 @functools.lru_cache(maxsize=1)
-def archive() -> dict[str, dict[str, bytes]]:
-    """"aten.add.Tensor/0" -> its files."""
+def archive(*dtypes: str) -> dict[str, dict[str, bytes]]:
+    """"aten.add.Tensor/0" -> its files; "aten.add.Tensor/0:float16", with these dtypes instead of float32."""
     path = BUILD / f"onnx_samples.{os.getpid()}.zip"
-    subprocess.run([TOOL, path], check=True, timeout=600)
+    subprocess.run([TOOL, path, *dtypes], check=True, timeout=600)
     groups: dict[str, dict[str, bytes]] = collections.defaultdict(dict)
     with zipfile.ZipFile(path) as z:
         for name in z.namelist():
@@ -312,6 +312,45 @@ def test_onnxruntime_gives_the_same() -> None:
     results = {(sample, opset): why for sample, found in Workers().run(jobs) for opset, why in found.items()}
     assert len(results) > 20000
     check_list(RUNTIME, {key: why for key, why in results.items() if why})
+
+
+# What onnxruntime lacks for other dtypes than float32.
+LACKS = (
+    "onnxruntime has no ",
+    "CPU execution provider: MLFloat16 data type is not supported ",
+    "GRU operator does not support double yet",
+    "LSTM operator does not support double yet",
+)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
+def test_other_floats(dtype: str) -> None:
+    """What differs from Ingot with another dtype differs with float32."""
+    jobs = [(sample, files) for sample, files in archive(dtype).items() if opsets_of(files, ".onnx")]
+    assert len(jobs) > 1300
+    known, _ = read_list(RUNTIME)
+    wrong = {
+        (sample, opset): why
+        for sample, found in Workers().run(jobs)
+        for opset, why in found.items()
+        if why and not why.startswith(LACKS) and known.get((sample.partition(":")[0], opset)) != why
+    }
+    assert not wrong
+
+
+def test_bfloat16_is_written_by_the_standard() -> None:
+    """onnxruntime has few kernels for it, so only the checker is asked; draws of random numbers need opset 22."""
+    wrong = {}
+    for sample, files in archive("bfloat16").items():
+        if "random" in files:
+            continue
+        for opset in opsets_of(files, ".onnx"):
+            if opset > 15:
+                try:
+                    onnx.checker.check_model(files[f"{opset}.onnx"], full_check=True)
+                except Exception as error:
+                    wrong[sample, opset] = str(error)[:200]
+    assert not wrong
 
 
 def test_what_differs_has_a_reason() -> None:
