@@ -237,7 +237,8 @@ int cli_parse(const cli_command *command, int argc, char **argv, const char **fi
                      max_memory);
   }
   files[n] = NULL;
-  if (n == command->nfiles || (command->each && n > 0)) return CLI_OK;
+  bool more = command->more && n > command->nfiles;
+  if (n == command->nfiles || more || (command->each && n > 0)) return CLI_OK;
   return cli_usage(command, "%d file%s given, expected %s%d", n, n == 1 ? "" : "s",
-                   command->each ? "at least " : "", command->nfiles);
+                   command->each || command->more ? "at least " : "", command->nfiles);
 }

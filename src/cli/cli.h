@@ -60,6 +60,7 @@ typedef struct cli_command {
   const cli_example *examples;
   size_t nexamples;
   int nfiles;
+  bool more;  // takes further words behind its files
   bool each;  // takes any number of files (nfiles 0: or none), and runs for one after the other
   int (*run)(ig_ctx *c, const char *const *files);
 } cli_command;
@@ -80,6 +81,7 @@ extern const cli_command cli_stats;
 extern const cli_command cli_view;
 extern const cli_command cli_bench;
 extern const cli_command cli_score;
+extern const cli_command cli_simplify;
 extern const cli_command cli_explain;
 extern const cli_command cli_completion;
 const cli_command *const *cli_commands(size_t *n);  // all, in the order of the help (main.c)

@@ -28,8 +28,11 @@ typedef struct found {
   int ndim;
   int64_t dims[IG_MAX_DIM];       // -1: see texts
   const char *texts[IG_MAX_DIM];  // NULL: unknown
+  const void *exprs[IG_MAX_DIM];  // of dims; NULL: none that holds
   const int64_t *ints;            // its numbers; NULL: unknown
   size_t nints;
+  const int64_t *content;  // its numbers, some of which may be expressions; NULL: unknown
+  const void *const *content_exprs;
 } found;
 
 typedef struct inference {
@@ -40,6 +43,7 @@ typedef struct inference {
   IG_VEC(ig_int) symbols;
   IG_VEC(const char *) params;  // by that number
   IG_VEC(found *) values;
+  IG_VEC(found *) inputs;
   ig_map by_name;  // of values, from 1
   size_t asserts;  // that were there before the node
   bool assumed;  // the result holds only if names denote the same size (or are 1): do not use names
@@ -121,10 +125,24 @@ static const int64_t *numbers(inference *f, const ig_rd_value *v) {
   return at;
 }
 
+// The same with expressions.
+static void describe_content(inference *f, found *to, const ig_rd_value *v) {
+  int64_t *at = v->ints ? ig_arena_array(&f->arena, v->nints + 1, sizeof *at) : NULL;
+  const void **exprs = at ? ig_arena_array(&f->arena, v->nints + 1, sizeof *exprs) : NULL;
+  for (size_t i = 0; exprs && i < v->nints; i++) {
+    if (v->ints[i].expr && f->assumed) return;
+    at[i] = v->ints[i].expr ? -1 : v->ints[i].value;
+    exprs[i] = v->ints[i].expr;
+  }
+  to->content = exprs ? at : NULL;
+  to->content_exprs = exprs;
+}
+
 static void describe(inference *f, found *to, const ig_rd_value *v) {
   to->elem = v->elem;
   to->ints = numbers(f, v);
   to->nints = v->nints;
+  describe_content(f, to, v);
   if (!v->t) {
     to->ndim = v->ints_ndim;
     to->dims[0] = (int64_t)v->nints;
@@ -135,6 +153,7 @@ static void describe(inference *f, found *to, const ig_rd_value *v) {
     ig_int size = ig_sizes(v->t)[d];
     to->dims[d] = size.expr ? -1 : size.value;  // a number: nothing is specialised
     to->texts[d] = size.expr && !f->assumed ? named_text(f, size.expr) : NULL;
+    to->exprs[d] = f->assumed ? NULL : size.expr;
   }
 }
 
@@ -148,6 +167,14 @@ static void keep(inference *f, const char *name, const found *what) {
   *copy = *what;
   copy->name = name;
   at->num = f->values.n;
+}
+
+static void keep_input(inference *f, const char *name, const ig_rd_value *v) {
+  found *copy = v ? ig_arena_push(&f->arena, sizeof *copy) : NULL;
+  if (!copy) return;
+  describe(f, copy, v);
+  copy->name = name;
+  if (!ig_vec_push(f->c->alloc, &f->inputs, copy)) (void)ig_fail(f->c, IG_NOMEM, "out of memory");
 }
 
 // Where the formula gave nothing, or only under an assumption: the rule of the standard.
@@ -254,6 +281,7 @@ static ig_status interpret(ig_rd *r, inference *f) {
   know_types(f);
   for (size_t i = 0; i < g->ninputs; i++)
     inputs[i] = g->input_defaults[i] ? NULL : input_of(r, f, &g->inputs[i]);
+  for (size_t i = 0; i < g->ninputs; i++) keep_input(f, g->inputs[i].name, inputs[i]);
   r->told = told;
   r->failed = failed;
   r->told_user = f;
@@ -435,6 +463,7 @@ static void end(inference *f) {
   ig_vec_free(f->c->alloc, &f->symbols);
   ig_vec_free(f->c->alloc, &f->params);
   ig_vec_free(f->c->alloc, &f->values);
+  ig_vec_free(f->c->alloc, &f->inputs);
   ig_arena_free(&f->arena);
 }
 
@@ -461,12 +490,27 @@ ig_status ig_onnx_check_shapes(ig_ctx *c, const ig_onnx_model *m) {
   return ig_om_check_report(&k);
 }
 
+static void put_exact(const ig_rd_infer_sink *to, const found *v) {
+  if (!to->exact) return;
+  const ig_rd_exact e = {v->elem,
+                         v->ndim,
+                         v->dims,
+                         v->exprs,
+                         v->content != NULL,
+                         v->nints,
+                         v->content,
+                         v->content_exprs};
+  to->exact(to->user, v->name, &e);
+}
+
 ig_status ig_rd_infer(ig_ctx *c, const ig_onnx_model *m, const ig_rd_infer_sink *to) {
   IG_RETURN_IF_ERR(c->status);
   ig_status st = IG_OK;
   inference f = begin(c, m, NULL, &st);
+  for (size_t i = 0; st == IG_OK && i < f.inputs.n; i++) put_exact(to, f.inputs.at[i]);
   for (size_t i = 0; st == IG_OK && i < f.values.n; i++) {
     const found *v = f.values.at[i];
+    put_exact(to, v);
     if (to->value) to->value(to->user, v->name, v->elem, v->ndim, v->dims);
     if (to->type) to->type(to->user, v->name, v->elem, v->ndim, v->dims, v->texts);
     if (v->ints && to->numbers) to->numbers(to->user, v->name, v->elem, v->ndim, v->ints, v->nints);
