@@ -34,6 +34,8 @@ IG_API void ig_edit_free(ig_edit *e);  // NULL is allowed.
 IG_API const ig_onnx_model *ig_edit_model(const ig_edit *e);
 // Into a file, weights in path + ".data" as `how` says, or as bytes.
 IG_API IG_MUST_USE ig_status ig_edit_save(ig_edit *e, ig_onnx_external how, const char *path);
+// The same with every weight of at least so many bytes in path + ".data".
+IG_API IG_MUST_USE ig_status ig_edit_split(ig_edit *e, uint64_t least, const char *path);
 IG_API IG_MUST_USE ig_status ig_edit_write(ig_edit *e, struct ig_sink *sink);
 
 // What the operations have to say: nodes that stayed as they were and why, errors of layers.

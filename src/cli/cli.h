@@ -82,6 +82,13 @@ extern const cli_command cli_view;
 extern const cli_command cli_bench;
 extern const cli_command cli_score;
 extern const cli_command cli_simplify;
+extern const cli_command cli_extract;
+extern const cli_command cli_rename;
+extern const cli_command cli_fix_size;
+extern const cli_command cli_free_size;
+extern const cli_command cli_merge;
+extern const cli_command cli_split_weights;
+extern const cli_command cli_quantize;
 extern const cli_command cli_explain;
 extern const cli_command cli_completion;
 const cli_command *const *cli_commands(size_t *n);  // all, in the order of the help (main.c)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/feed.h"
+#include "cli/edit.h"
 #include "ingot/onnx.h"
 
 static struct {
@@ -12,6 +12,9 @@ static struct {
   long opset;
   const char *external;
   const char *torch;
+  const char *dtype;
+  bool convert_io;
+  cli_texts keep;
   cli_feed feed;
   ig_tolerance tolerance;
 } o = {.tolerance = {-1, -1}};
@@ -346,6 +349,44 @@ static int convert(job *j, const char *to) {
   return code;
 }
 
+// ---- --dtype
+
+static int apply_dtype(ig_ctx *c, ig_edit *edit, void *user) {
+  const cli_edit *e = user;
+  cli_runs runs = {0};
+  ig_dtype_options d = {.size = sizeof d,
+                        .dtype = strcmp(o.dtype, "float16") == 0 ? IG_F16 : IG_BF16,
+                        .convert_io = o.convert_io,
+                        .keep = o.keep.at,
+                        .nkeep = o.keep.n};
+  int code = CLI_OK;
+  if (o.feed.arrays) code = cli_load_runs(c, ig_edit_model(edit), o.feed.arrays, &runs);
+  d.runs = runs.at;
+  d.nruns = runs.n;
+  if (code == CLI_OK && ig_edit_dtype(edit, &d) != IG_OK) code = cli_fail(c, e->from, CLI_REFUSED);
+  cli_free_runs(&runs);
+  return code;
+}
+
+// float32 as a narrower type: an edit of the ONNX model.
+static int convert_dtype(ig_ctx *c, const char *const *files) {
+  bool half = strcmp(o.dtype, "float16") == 0;
+  if (!half && strcmp(o.dtype, "bfloat16") != 0) {
+    return cli_usage(&cli_convert, "--dtype: '%s' is not one of float16, bfloat16", o.dtype);
+  }
+  if (o.opset) return cli_usage(&cli_convert, "--dtype and --opset: one after the other");
+  cli_edit e = {.from = files[0],
+                .to = files[1],
+                .apply = apply_dtype,
+                .no_check = o.no_check,
+                .loss = half ? 0.02 : 0.1,
+                .feed = o.feed,
+                .external = external(),
+                .tolerance = o.tolerance};
+  e.user = &e;
+  return cli_edit_run(c, &e);
+}
+
 static int run(ig_ctx *c, const char *const *files) {
   static const char *const words[] = {"auto", "never", "always"};
   job j = {.c = c, .target = find_target(files[1])};
@@ -359,6 +400,7 @@ static int run(ig_ctx *c, const char *const *files) {
     return cli_usage(&cli_convert, "--external: '%s' is not one of auto, never, always",
                      o.external);
   }
+  if (o.dtype) return convert_dtype(c, files);
   o.feed.fallback = true;
   bool program = j.target->program && !to_onnx(&j);
   int code = cli_open(c, files[0], program ? CLI_PROGRAM : 0, &j.from);
@@ -381,6 +423,14 @@ static const cli_option options[] = {
      "store ONNX weights in a separate file: auto (default: if the\nmodel would exceed 2 GiB), "
      "never, "
      "always"},
+    {"--dtype", NULL, "TYPE", CLI_TEXT, &o.dtype,
+     "of an ONNX model: float32 as float16 or bfloat16, where operators\nand numbers allow it; "
+     "inputs that are given show what overflows"},
+    {"--keep", NULL, "NAME", CLI_TEXTS, &o.keep,
+     "with --dtype, a node, operator or module that stays float32; *\nstands for any text; may be "
+     "given several times"},
+    {"--convert-io", NULL, NULL, CLI_SWITCH, &o.convert_io,
+     "with --dtype, inputs and outputs too (default: they stay float32)"},
     {"--no-check", NULL, NULL, CLI_SWITCH, &o.no_check, "do not read the copy back and compare"},
     CLI_FEED_OPTIONS(o.feed),
     {"--rtol", NULL, "X", CLI_REAL, &o.tolerance.rtol, "relative tolerance of the check"},
@@ -391,6 +441,7 @@ static const cli_example examples[] = {
     {"ingot convert model.pt2 weights.npz", "its weights alone"},
     {"ingot convert model.ts.pt model.pt2 -i io.npz", "TorchScript code, captured on these inputs"},
     {"ingot convert model.onnx older.onnx --opset 13", "for an older ONNX Runtime"},
+    {"ingot convert model.onnx half.onnx --dtype float16", "weights and arithmetic of 16 bits"},
     {"ingot convert model.pt2 - --to onnx > model.onnx", "to stdout, not checked"},
 };
 const cli_command cli_convert = {

@@ -358,8 +358,9 @@ static int edit_and_write(ig_ctx *c, cli_edit *e, ig_edit *edit, const ig_onnx_m
   cli_staged out;
   if (code == CLI_OK) code = cli_staged_open(e->to, &out);
   if (code != CLI_OK) return code;
-  if (ig_edit_save(edit, e->external, out.files.path) != IG_OK)
-    code = cli_fail(c, e->to, CLI_FAILED);
+  ig_status st = e->least ? ig_edit_split(edit, e->least - 1, out.files.path)
+                          : ig_edit_save(edit, e->external, out.files.path);
+  if (st != IG_OK) code = cli_fail(c, e->to, CLI_FAILED);
   if (code == CLI_OK && !e->no_check) code = check(c, e, out.files.path);
   if (code == CLI_OK) code = cli_staged_keep(&out);
   cli_staged_drop(&out);

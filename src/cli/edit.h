@@ -14,6 +14,7 @@ typedef struct cli_edit {
   int (*apply)(ig_ctx *c, ig_edit *e, void *user);
   void *user;
   ig_onnx_external external;
+  uint64_t least;     // weights of at least this are in a file beside it, plus 1; 0: as `external` says
   bool no_check;
   bool inside;        // the result is a part: its inputs and outputs are values of the original
   bool turned;        // inputs are made for the result and given to the original

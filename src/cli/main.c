@@ -10,7 +10,7 @@
 
 static const cli_command *const commands[] = {
     &cli_info,   &cli_show,  &cli_run,  &cli_convert, &cli_compile, &cli_diff,    &cli_verify,
-    &cli_shapes, &cli_stats, &cli_view, &cli_bench,   &cli_score,   &cli_simplify, &cli_explain, &cli_completion};
+    &cli_shapes, &cli_stats, &cli_view, &cli_bench,   &cli_score,   &cli_simplify, &cli_extract, &cli_rename, &cli_fix_size, &cli_free_size, &cli_merge, &cli_split_weights, &cli_quantize, &cli_explain, &cli_completion};
 enum { NCOMMANDS = sizeof commands / sizeof *commands };
 
 const cli_command *const *cli_commands(size_t *n) {
@@ -28,7 +28,7 @@ static void help(FILE *to) {
   (void)fputc('\n', to);
   for (size_t i = 0; i < NCOMMANDS; i++) {
     (void)fputs("  ", to);
-    cli_put(to, CLI_CYAN, "%-10s", commands[i]->name);
+    cli_put(to, CLI_CYAN, "%-13s", commands[i]->name);
     cli_put(to, CLI_PLAIN, " %s\n", commands[i]->summary);
   }
   cli_put(

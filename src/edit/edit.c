@@ -108,6 +108,11 @@ ig_status ig_edit_save(ig_edit *e, ig_onnx_external how, const char *path) {
   return ig_om_write(e->c, &e->m, how, path, NULL);
 }
 
+ig_status ig_edit_split(ig_edit *e, uint64_t least, const char *path) {
+  size_t bytes = least > SIZE_MAX ? SIZE_MAX : (size_t)least;
+  return ig_om_write_from(e->c, &e->m, IG_ONNX_EXTERNAL_ALWAYS, bytes, path, NULL);
+}
+
 ig_status ig_edit_write(ig_edit *e, struct ig_sink *sink) {
   return ig_om_write(e->c, &e->m, IG_ONNX_EXTERNAL_NEVER, NULL, sink);
 }

@@ -295,6 +295,9 @@ IG_MUST_USE ig_status ig_om_parse_borrowed(ig_ctx *c, const char *name, ig_bytes
 // resolving are not needed. IG_UNSUPPORTED: more than 2 GiB for one file.
 IG_MUST_USE ig_status ig_om_write(ig_ctx *c, const ig_onnx_model *m, ig_onnx_external how,
                                   const char *path, ig_sink *sink);
+// The same; weights in a file of their own have at least so many bytes.
+IG_MUST_USE ig_status ig_om_write_from(ig_ctx *c, const ig_onnx_model *m, ig_onnx_external how,
+                                       size_t least, const char *path, ig_sink *sink);
 // In two parts: the model without weights, and the weights, aligned. ig_om_open_parts reads them.
 IG_MUST_USE ig_status ig_om_write_parts(ig_ctx *c, const ig_onnx_model *m, ig_sink *model,
                                         ig_sink *weights);

@@ -295,10 +295,14 @@ static uint64_t weight_total(const ig_onnx_model *m) {
 
 ig_status ig_om_write(ig_ctx *c, const ig_onnx_model *m, ig_onnx_external how, const char *path,
                       ig_sink *sink) {
+  return ig_om_write_from(c, m, how, IG_ONNX_EXTERNAL_MIN, path, sink);
+}
+
+ig_status ig_om_write_from(ig_ctx *c, const ig_onnx_model *m, ig_onnx_external how, size_t least,
+                           const char *path, ig_sink *sink) {
   IG_RETURN_IF_ERR(c->status);
   ig_str data = ig_str_make(c->alloc);
-  writer x = {
-      .w = ig_proto_writer_make(c->alloc), .least = IG_ONNX_EXTERNAL_MIN, .align = IG_ONNX_ALIGN};
+  writer x = {.w = ig_proto_writer_make(c->alloc), .least = least, .align = IG_ONNX_ALIGN};
   x.swapped = ig_arena_make(c->alloc);
   bool large = weight_total(m) > MAX_BYTES - (64 << 20);  // room for the nodes
   if (path && (how == IG_ONNX_EXTERNAL_ALWAYS || (how == IG_ONNX_EXTERNAL_AUTO && large))) {
