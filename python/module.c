@@ -384,6 +384,7 @@ static int add_all(PyObject *m) {
       py_object_functions,
       py_file_functions,
       py_onnx_check_functions,
+      py_edit_functions,
       py_pt2_functions,
       py_report_functions,
       py_autocast_functions,

@@ -352,7 +352,7 @@ static int convert(job *j, const char *to) {
 // ---- --dtype
 
 static int apply_dtype(ig_ctx *c, ig_edit *edit, void *user) {
-  const cli_edit *e = user;
+  cli_edit *e = user;
   cli_runs runs = {0};
   ig_dtype_options d = {.size = sizeof d,
                         .dtype = strcmp(o.dtype, "float16") == 0 ? IG_F16 : IG_BF16,
@@ -363,6 +363,7 @@ static int apply_dtype(ig_ctx *c, ig_edit *edit, void *user) {
   if (o.feed.arrays) code = cli_load_runs(c, ig_edit_model(edit), o.feed.arrays, &runs);
   d.runs = runs.at;
   d.nruns = runs.n;
+  if (runs.n > 1) e->feed.arrays = NULL;  // several runs at once are no inputs of one
   if (code == CLI_OK && ig_edit_dtype(edit, &d) != IG_OK) code = cli_fail(c, e->from, CLI_REFUSED);
   cli_free_runs(&runs);
   return code;

@@ -25,6 +25,7 @@ typedef struct quantizing {
   IG_VEC(const ig_om_tensor *) inits;
   IG_VEC(const char *) layers;  // results whose errors are measured
   ig_map scales;  // weight -> its scales
+  ig_map makers;  // value -> its node + 1
 } quantizing;
 
 // Where a layer's weight is, and what it is made of.
@@ -335,10 +336,27 @@ static void pair_inputs(quantizing *q, ig_om_node *n) {
 
 // ---- the model
 
+// Does a node over weights alone make the value?
+static bool is_of_weights(quantizing *q, const char *name) {
+  const ig_om_graph *g = q->e->m.graph;
+  const ig_map_value *at = ig_map_find(&q->makers, name);
+  const ig_om_node *n = at && at->num ? &g->nodes[at->num - 1] : NULL;
+  for (size_t i = 0; n && i < n->ninputs; i++)
+    if (*n->inputs[i] && !ig_ed_val(&q->w, n->inputs[i])->init) return false;
+  return n != NULL && n->ninputs > 0;
+}
+
 static void take(quantizing *q, const ig_om_node *node) {
   ig_om_node n = *node;
   const slot *s = slot_of(&n);
   const ig_om_tensor *t = s && !is_kept(q, &n) ? weight_of(q, &n) : NULL;
+  bool computed = s && s->product && !is_kept(q, &n) && n.ninputs > 1 &&
+                  q->o->how != IG_QUANTIZE_QDQ && !ig_ed_val(&q->w, n.inputs[1])->init && is_of_weights(q, n.inputs[1]);
+  if (computed) {
+    const ig_edit_note text = {"kept", *n.name ? n.name : n.outputs[0], n.op_type,
+                               "its weight is computed; ingot simplify does so ahead", NAN};
+    ig_ed_note(q->e, &text);
+  }
   bool products = ig_ed_is(&n, "MatMul") && !is_kept(q, &n) && q->o->how == IG_QUANTIZE_QDQ;
   if (t && !ig_map_find(&q->scales, t->name)) quantize_weight(q, &n, t);
   bool done = t && ig_map_find(&q->scales, t->name);
@@ -483,6 +501,11 @@ static ig_status quantize(quantizing *q) {
   }
   IG_RETURN_IF_ERR(ig_ed_work_open(&q->w));
   note_readers(q, e->m.graph, false);
+  for (size_t i = 0; i < e->m.graph->nnodes; i++) {
+    const ig_om_node *n = &e->m.graph->nodes[i];
+    ig_map_value *at = n->noutputs ? ig_map_put(&q->makers, n->outputs[0]) : NULL;
+    if (at) at->num = i + 1;
+  }
   for (size_t i = 0; i < e->m.graph->nnodes && ig_ed_ok(e); i++) take(q, &e->m.graph->nodes[i]);
   if (ig_ed_ok(e)) finish(q);
   if (q->o->how == IG_QUANTIZE_INT4 && e->m.ir_version < 10) e->m.ir_version = 10;
@@ -502,7 +525,8 @@ ig_status ig_edit_quantize(ig_edit *e, const ig_quantize_options *options) {
                   .ranges = {.e = e, .at = ig_map_make(a)},
                   .readers = ig_map_make(a),
                   .inputs = ig_map_make(a),
-                  .scales = ig_map_make(a)};
+                  .scales = ig_map_make(a),
+                  .makers = ig_map_make(a)};
   ig_status st = quantize(&q);
   ig_map_free(&q.w.values);
   ig_map_free(&q.w.hidden);
@@ -511,6 +535,7 @@ ig_status ig_edit_quantize(ig_edit *e, const ig_quantize_options *options) {
   ig_map_free(&q.readers);
   ig_map_free(&q.inputs);
   ig_map_free(&q.scales);
+  ig_map_free(&q.makers);
   ig_vec_free(a, &q.nodes);
   ig_vec_free(a, &q.inits);
   ig_vec_free(a, &q.layers);

@@ -145,7 +145,7 @@ static void loosen(ig_ed_work *w, ig_om_node *n) {
   size_t count = 0;
   const ig_ed_value *x = ig_ed_val(w, ig_ed_in(n, 0));
   const ig_ed_value *shape = ig_ed_val(w, ig_ed_in(n, 1));
-  if (!ig_ed_is(n, "Reshape") || !shape->init || ig_ed_int(n, "allowzero", 0)) return;
+  if (!ig_ed_is(n, "Reshape") || shape->in || ig_ed_int(n, "allowzero", 0)) return;
   const int64_t *at = ig_ed_known_ints(w, shape->name, &count);
   int64_t numbers[MOST];
   bool loose = false;

@@ -94,14 +94,30 @@ static const char *metadata(const ig_om_node *n, const char *key) {
   return NULL;
 }
 
-// "/encoder/layer.0/MatMul" is a node of module encoder.layer.0.
+// "/encoder/layer.0/MatMul" is a node of module encoder.layer.0. What is in a Sequential repeats its
+// name: "/stem/stem.1/Conv" is one of stem.1.
 static const char *from_name(const char *name, char *room, size_t size) {
   const char *end = strrchr(name, '/');
+  size_t n = 0;
+  const char *before = "";
+  size_t nbefore = 0;
   room[0] = 0;
   if (name[0] != '/' || !end || end == name) return room;
-  size_t n = (size_t)(end - name) - 1;
-  if (n >= size) n = size - 1;
-  for (size_t i = 0; i < n; i++) room[i] = name[1 + i] == '/' ? '.' : name[1 + i];
+  for (const char *p = name; p < end;) {
+    const char *part = p + 1;
+    size_t len = strcspn(part, "/");
+    bool again = nbefore && len > nbefore && part[nbefore] == '.' &&
+                 strncmp(part, before, nbefore) == 0;
+    const char *from = again ? part + nbefore : part;
+    size_t left = len - (size_t)(from - part);
+    if (n + left + 2 > size) break;
+    if (n && !again) room[n++] = '.';
+    memcpy(room + n, from, left);
+    n += left;
+    before = part;
+    nbefore = len;
+    p = part + len;
+  }
   room[n] = 0;
   return room;
 }
@@ -120,8 +136,28 @@ static const char *from_scopes(const char *list, char *room, size_t size) {
   return room;
 }
 
+// The innermost level of "key,path,type;key,path,type": its path, without the root's name.
+static const char *from_stack(const char *stack, char *room, size_t size) {
+  static const char root[] = "L['self'].";
+  const char *level = strrchr(stack, ';');
+  level = level ? level + 1 : stack;
+  const char *path = strchr(level, ',');
+  size_t n = path ? strcspn(path + 1, ",") : 0;
+  path = path ? path + 1 : level;
+  if (strncmp(path, root, sizeof root - 1) == 0) {
+    path += sizeof root - 1;
+    n -= sizeof root - 1;
+  }
+  if (n >= size) n = size - 1;
+  memcpy(room, path, n);
+  room[n] = 0;
+  return room;
+}
+
 const char *ig_ed_module(const ig_om_node *n, char *room, size_t size) {
   const char *scopes = metadata(n, "pkg.torch.onnx.name_scopes");
+  const char *stack = scopes ? NULL : metadata(n, "pkg.torch.onnx.nn_module_stack");
+  if (stack && *stack && *stack != '{') return from_stack(stack, room, size);
   return scopes ? from_scopes(scopes, room, size) : from_name(n->name, room, size);
 }
 
