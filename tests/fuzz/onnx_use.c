@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "ingot/edit.h"
 #include "onnx_read/session.h"
 
 enum { MAX_BYTES = 1 << 20, MAX_WORK = 200000, MAX_NODES = 300, MAX_CONVERTED = 1500 };
@@ -46,6 +47,43 @@ static void run(ig_ctx *c, const ig_onnx_model *m) {
   ig_rd_done(&r);
 }
 
+// Every operation on the model, by turns: what one makes is a model for the next.
+static void edit(ig_ctx *c, ig_onnx_model *m, int opset) {
+  ig_edit *e = NULL;
+  ig_onnx_port in = {0};
+  const char *from[] = {"a"};
+  const ig_dim_value fixed = {"n", 2};
+  const ig_rename names[] = {{IG_RENAME_ANY, "*", "r*"}, {IG_RENAME_NODE, "*", "n*"}};
+  const ig_simplify_options simplify = {.size = sizeof simplify, .max_folded = MAX_BYTES};
+  const ig_dtype_options dtype = {.size = sizeof dtype, .dtype = opset & 1 ? IG_F16 : IG_BF16};
+  const ig_quantize_options quantize = {.size = sizeof quantize,
+                                        .how = opset & 2 ? IG_QUANTIZE_INT8 : IG_QUANTIZE_INT4};
+  const ig_merge_options merge = {.size = sizeof merge, .prefix = opset & 4 ? "b/" : NULL};
+  ig_extract_options extract = {.size = sizeof extract, .from = from};
+  if (ig_onnx_input(m, 0, &in)) from[0] = in.name;
+  extract.nfrom = in.name && opset & 8 ? 1 : 0;
+  const ig_free_size freed = {in.name ? in.name : "x", 0, "n"};
+  for (int step = 0; step < 8; step++) {
+    ig_scope s = ig_scope_open(c);
+    ig_status st = ig_edit_of(c, m, &e);
+    if (st == IG_OK && step == 0) st = ig_edit_simplify(e, &simplify);
+    if (st == IG_OK && step == 1) st = ig_edit_dtype(e, &dtype);
+    if (st == IG_OK && step == 2) st = ig_edit_quantize(e, &quantize);
+    if (st == IG_OK && step == 3) st = ig_edit_extract(e, &extract);
+    if (st == IG_OK && step == 4) st = ig_edit_rename(e, names, 2);
+    if (st == IG_OK && step == 5) st = ig_edit_merge(e, m, &merge);
+    if (st == IG_OK && step == 6) st = ig_edit_free_sizes(e, &freed, 1);
+    if (st == IG_OK && step == 7) st = ig_edit_fix_sizes(e, &fixed, 1);
+    ig_sink sink = ig_sink_memory(c->alloc);
+    if (st == IG_OK) st = ig_edit_write(e, &sink);
+    ig_sink_drop(&sink);
+    ig_edit_free(e);
+    e = NULL;
+    ig_scope_close(c, s);
+    ig_ctx_clear(c);
+  }
+}
+
 void fuzz_onnx_use(ig_ctx *c, const uint8_t *data, size_t n, int opset) {
   ig_onnx_model *m = NULL;
   ig_limits limits = {.size = sizeof limits, .max_nodes = MAX_NODES, .max_work = MAX_WORK};
@@ -67,6 +105,7 @@ void fuzz_onnx_use(ig_ctx *c, const uint8_t *data, size_t n, int opset) {
     if (small && ig_onnx_convert(c, m, opset, IG_ONNX_EXTERNAL_NEVER, NULL, &sink) != IG_OK)
       ig_ctx_clear(c);
     ig_sink_drop(&sink);
+    if (small) edit(c, m, opset);
   }
   ig_onnx_free(m);
   ig_ctx_clear(c);

@@ -2,6 +2,8 @@
 """ingot.edit: what the operations make, judged by onnx's checker and by onnxruntime."""
 from __future__ import annotations
 
+import tempfile
+
 import numpy as np
 import pytest
 
@@ -33,13 +35,21 @@ def run(m, feeds):
     return session.run(None, feeds)
 
 
+def mine(m, feeds):
+    """The same in Ingot."""
+    with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
+        file.write(m.SerializeToString())
+        file.flush()
+        out = ingot.open(file.name)(**feeds)
+    return out if isinstance(out, tuple) else (out,)
+
+
 def agrees(before, after, feeds, rtol=1e-4, atol=1e-5, other=None):
     onnx.checker.check_model(after, full_check=True)
     for want, got in zip(run(before, feeds), run(after, other or feeds), strict=True):
         np.testing.assert_allclose(got.astype(want.dtype), want, rtol=rtol, atol=atol)
-    # and in Ingot
-    mine = ingot.Session(after.SerializeToString()) if hasattr(ingot, "Session") else None
-    assert mine is None or mine is not None
+    for want, got in zip(run(after, other or feeds), mine(after, other or feeds), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
 
 
 def ops(m):
@@ -178,7 +188,7 @@ def test_simplify_leaves_what_bodies_read():
 
 def test_simplify_puts_functions_in_place():
     body = [helper.make_node("Add", ["a", "b"], ["t"]), helper.make_node("LeakyRelu", ["t"], ["o"])]
-    body[1].attribute.append(helper.make_attribute_ref_name(helper.make_attribute("alpha", 0.0), "slope"))
+    body[1].attribute.append(onnx.AttributeProto(name="alpha", ref_attr_name="slope", type=onnx.AttributeProto.FLOAT))
     fn = helper.make_function("mine", "AddLeaky", ["a", "b"], ["o"], body, [helper.make_opsetid("", 17)], ["slope"])
     nodes = [helper.make_node("AddLeaky", ["x", "x"], ["u"], domain="mine", slope=0.25),
              helper.make_node("AddLeaky", ["u", "x"], ["y"], domain="mine", slope=0.5)]
@@ -223,14 +233,13 @@ def test_quantize(how, opset, limit):
     assert 0 < error < limit
     assert {n.name for n in notes if n.what == "layer"} == {"h", "m"}
     assert all(n.number < limit for n in notes)
-    mine = ingot.onnx  # the same model in Ingot gives onnxruntime's numbers
-    assert mine
+    assert relative(mine(after, inputs[0])[0], run(after, inputs[0])[0]) < 0.02  # ties of rounding apart
 
 
 def test_quantize_refuses():
     with pytest.raises(RuntimeError, match="opset 17; these weights need 21"):
         edit.quantize(mlp(), "int4")
-    with pytest.raises(RuntimeError, match="inputs to calibrate with"):
+    with pytest.raises(ValueError, match="inputs to calibrate with"):
         edit.quantize(mlp(), "qdq")
     kept = edit.quantize(mlp(), keep=["fc2"])
     assert {"v"} <= {i.name for i in kept.graph.initializer}
@@ -291,7 +300,7 @@ def test_rename():
     assert after.graph.node[0].name == "first/Gemm"
     after = edit.rename(after, {"n": "batch"}, kind="dim")
     assert after.graph.input[0].type.tensor_type.shape.dim[0].dim_param == "batch"
-    with pytest.raises(RuntimeError, match="'h' and 'r' would both be called 'r'"):
+    with pytest.raises(ValueError, match="'h' and 'r' would both be called 'r'"):
         edit.rename(before, {"h": "r"})
     with pytest.raises(Exception, match="no input 'z'; the most similar are 'x'"):
         edit.rename(before, {"z": "u"}, kind="input")
@@ -316,14 +325,13 @@ def test_free_size_of_a_baked_number():
     assert run(after, {"x": f32(5, 12)})[0].shape == (5, 3, 4)
     onnx.checker.check_model(after, full_check=True)
     needs = model([node("Add", "x c", "y")], [("x", [2, 3])], [("y", [2, 3])], {"c": f32(2, 3)})
-    with pytest.raises(RuntimeError, match="node 'Add_y'"):
+    with pytest.raises(ValueError, match="node 'Add_y'"):
         edit.free_sizes(needs, {"x:0": "n"})
 
 
 def test_merge_clashes():
     first = mlp()
-    second = edit.rename(model([node("Relu", "x w", "y")][:0] + [node("Mul", "x w", "y", name="/fc1/Gemm")],
-                               [("x", ["n", 8])], [("y", ["n", 8])], {"w": f32(8)}), {"x": "x"})
+    second = model([node("Mul", "x w", "y", name="/fc1/Gemm")], [("x", ["n", 8])], [("y", ["n", 8])], {"w": f32(8)})
     both = edit.merge(first, second, {"y": "x"})
     onnx.checker.check_model(both, full_check=True)
     x = {"x": f32(2, 48)}
