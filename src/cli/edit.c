@@ -132,8 +132,8 @@ static double largest(ig_ctx *c, ig_tensor *t) {
   return most;
 }
 
-static bool compare(ig_ctx *c, const cli_edit *e, const char *name, ig_tensor *got,
-                    ig_tensor *want) {
+bool cli_edit_compare(ig_ctx *c, const cli_edit *e, const char *name, ig_tensor *got,
+                      ig_tensor *want) {
   ig_tensor_diff d = {.why = "there is no such value"};
   ig_scope s = ig_scope_open(c);
   if (got && want && ig_tensor_dtype(got) != ig_tensor_dtype(want) &&
@@ -175,7 +175,7 @@ static int compare_all(ig_ctx *c, const cli_edit *e, const ig_model *a, const ig
     }
     const ig_value *v = ig_session_output_at(y, i);
     if (!want && v && v->kind != IG_KIND_TENSOR) continue;  // sequences, texts
-    *agrees = compare(c, e, ports[i]->name, tensor_at(y, i), want) && *agrees;
+    *agrees = cli_edit_compare(c, e, ports[i]->name, tensor_at(y, i), want) && *agrees;
   }
   return ig_ctx_status(c) == IG_OK ? CLI_OK : cli_fail(c, ig_model_name(b), CLI_FAILED);
 }
@@ -361,7 +361,8 @@ static int edit_and_write(ig_ctx *c, cli_edit *e, ig_edit *edit, const ig_onnx_m
   ig_status st = e->least ? ig_edit_split(edit, e->least - 1, out.files.path)
                           : ig_edit_save(edit, e->external, out.files.path);
   if (st != IG_OK) code = cli_fail(c, e->to, CLI_FAILED);
-  if (code == CLI_OK && !e->no_check) code = check(c, e, out.files.path);
+  if (code == CLI_OK && !e->no_check)
+    code = e->check ? e->check(c, e, out.files.path) : check(c, e, out.files.path);
   if (code == CLI_OK) code = cli_staged_keep(&out);
   cli_staged_drop(&out);
   return code;

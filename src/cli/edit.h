@@ -13,6 +13,8 @@ typedef struct cli_edit {
   // Changes the model. CLI_OK, or an exit code after printing the error.
   int (*apply)(ig_ctx *c, ig_edit *e, void *user);
   void *user;
+  // Instead of the usual check; NULL: that.
+  int (*check)(ig_ctx *c, struct cli_edit *e, const char *path);
   ig_onnx_external external;
   uint64_t least;     // weights of at least this are in a file beside it, plus 1; 0: as `external` says
   bool no_check;
@@ -36,6 +38,9 @@ typedef struct cli_edit {
 // clang-format on
 
 int cli_edit_run(ig_ctx *c, cli_edit *e);
+// Prints one line; do they agree? NULL: there is no such value.
+bool cli_edit_compare(ig_ctx *c, const cli_edit *e, const char *name, ig_tensor *got,
+                      ig_tensor *want);
 // Runs of a file of calibration inputs: arrays with one more dimension in front than the inputs, or
 // one run. Must be freed even if loading failed.
 typedef struct cli_runs {

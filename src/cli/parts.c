@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ingot extract, rename, fix-size, free-size, merge and split-weights.
+// ingot extract, rename, fix-size, free-size and split-weights.
 #include <stdlib.h>
 #include <string.h>
 
@@ -216,69 +216,6 @@ const cli_command cli_free_size = {
     .more = true,
     .run = run_free,
     FILES(free),
-};
-
-// ---- merge
-
-typedef struct second {
-  const char *path;
-  ig_model *m;
-} second;
-static cli_texts joins;
-static const char *prefix;
-static bool keep_joined;
-
-static int apply_merge(ig_ctx *c, ig_edit *edit, void *user) {
-  static char names[CLI_MAX_TEXTS][512];
-  second *s = user;
-  ig_join list[CLI_MAX_TEXTS];
-  for (size_t i = 0; i < joins.n; i++) {
-    const char *value = cli_edit_pair(&cli_merge, joins.at[i], names[i], sizeof names[i]);
-    if (!value) return CLI_USAGE;
-    list[i] = (ig_join){names[i], value};
-  }
-  int code = cli_open(c, s->path, 0, &s->m);
-  if (code != CLI_OK) return code;
-  const ig_onnx_model *other = ig_model_onnx(s->m);
-  if (!other)
-    return cli_error(CLI_REFUSED, "%s: only ONNX models are merged; ingot convert writes them",
-                     s->path);
-  const ig_merge_options o = {sizeof o, list, joins.n, prefix, keep_joined};
-  return done(c, ig_edit_merge(edit, (ig_onnx_model *)other, &o));
-}
-
-static int run_merge(ig_ctx *c, const char *const *files) {
-  second s = {files[1], NULL};
-  const char *const both[] = {files[0], files[2]};
-  e.no_check = true;
-  int code = start(c, both, apply_merge, &s);
-  ig_model_free(s.m);
-  return code;
-}
-
-static const cli_option merge_options[] = {
-    {"--join", NULL, "OUTPUT=INPUT", CLI_TEXTS, &joins,
-     "an output of FILE and the input of SECOND that it gives; may be\ngiven several times "
-     "(default: equal names)"},
-    {"--prefix", NULL, "TEXT", CLI_TEXT, &prefix,
-     "in front of all names of SECOND (default: only names that are\ntaken change)"},
-    {"--keep-joined", NULL, NULL, CLI_SWITCH, &keep_joined, "joined outputs stay outputs"},
-};
-static const cli_example merge_examples[] = {
-    {"ingot merge prepare.onnx model.onnx all.onnx --join image=x", "preparation and model"},
-};
-const cli_command cli_merge = {
-    .name = "merge",
-    .arguments = "FILE SECOND OUT [--join OUTPUT=INPUT] [OPTIONS]",
-    .summary = "two ONNX models, one behind the other, as one",
-    .details = "Outputs of the first become inputs of the second. Element types and sizes must fit;\n"
-               "both must import the same opsets (ingot convert --opset).",
-    .options = merge_options,
-    .noptions = sizeof merge_options / sizeof *merge_options,
-    .examples = merge_examples,
-    .nexamples = sizeof merge_examples / sizeof *merge_examples,
-    .nfiles = 3,
-    .run = run_merge,
 };
 
 // ---- split-weights

@@ -8,20 +8,28 @@ ingot 0.1.0: inspects, runs, converts and compares model files
 usage: ingot COMMAND FILE [OPTIONS]
 
 commands:
-  info       describe a file: inputs, outputs, weights, operators, what is unsupported
-  show       print a program: as code, as a graph, as a tree of modules, as a plan
-  run        run a model on arrays; compare the results, dump every value
-  convert    write a file in another format, and check the copy
-  compile    write a model with packed weights, which opens and starts in milliseconds
-  diff       compare two models: structure, weights, and what they compute
-  verify     check a file by every rule of loader and verifier; nothing is executed
-  shapes     list dynamic sizes: symbol, range, relations, source line
-  stats      the numbers in the weights: extremes, histograms, zeros, NaN, repetitions
-  view       a page to look around in: modules, nodes, shapes, weights; or a drawing
-  bench      measure: p50, p90, p99, share of each operator, memory
-  score      run a model over a file of rows: one result per row, restartable
-  explain    the cause of an error by its code, an example, and what to do
-  completion a script by which a shell completes commands, options and files
+  info          describe a file: inputs, outputs, weights, operators, what is unsupported
+  show          print a program: as code, as a graph, as a tree of modules, as a plan
+  run           run a model on arrays; compare the results, dump every value
+  convert       write a file in another format, and check the copy
+  compile       write a model with packed weights, which opens and starts in milliseconds
+  diff          compare two models: structure, weights, and what they compute
+  verify        check a file by every rule of loader and verifier; nothing is executed
+  shapes        list dynamic sizes: symbol, range, relations, source line
+  stats         the numbers in the weights: extremes, histograms, zeros, NaN, repetitions
+  view          a page to look around in: modules, nodes, shapes, weights; or a drawing
+  bench         measure: p50, p90, p99, share of each operator, memory
+  score         run a model over a file of rows: one result per row, restartable
+  simplify      an ONNX model with fewer nodes and the same results
+  extract       a part of an ONNX model
+  rename        other names for inputs, outputs, values, nodes and dimensions
+  fix-size      numbers for the dynamic sizes of an ONNX model
+  free-size     a dynamic size in place of a number
+  merge         two ONNX models, one behind the other, as one
+  split-weights the weights of an ONNX model in a file beside it, or back
+  quantize      an ONNX model with weights of 8 or 4 bits
+  explain       the cause of an error by its code, an example, and what to do
+  completion    a script by which a shell completes commands, options and files
 
 FILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy, ONNX or .ingot file, recognised
 by its content; - is stdin. ingot COMMAND --help has details and examples; man ingot is the
@@ -72,20 +80,28 @@ $ ingot
 2> usage: ingot COMMAND FILE [OPTIONS]
 2> 
 2> commands:
-2>   info       describe a file: inputs, outputs, weights, operators, what is unsupported
-2>   show       print a program: as code, as a graph, as a tree of modules, as a plan
-2>   run        run a model on arrays; compare the results, dump every value
-2>   convert    write a file in another format, and check the copy
-2>   compile    write a model with packed weights, which opens and starts in milliseconds
-2>   diff       compare two models: structure, weights, and what they compute
-2>   verify     check a file by every rule of loader and verifier; nothing is executed
-2>   shapes     list dynamic sizes: symbol, range, relations, source line
-2>   stats      the numbers in the weights: extremes, histograms, zeros, NaN, repetitions
-2>   view       a page to look around in: modules, nodes, shapes, weights; or a drawing
-2>   bench      measure: p50, p90, p99, share of each operator, memory
-2>   score      run a model over a file of rows: one result per row, restartable
-2>   explain    the cause of an error by its code, an example, and what to do
-2>   completion a script by which a shell completes commands, options and files
+2>   info          describe a file: inputs, outputs, weights, operators, what is unsupported
+2>   show          print a program: as code, as a graph, as a tree of modules, as a plan
+2>   run           run a model on arrays; compare the results, dump every value
+2>   convert       write a file in another format, and check the copy
+2>   compile       write a model with packed weights, which opens and starts in milliseconds
+2>   diff          compare two models: structure, weights, and what they compute
+2>   verify        check a file by every rule of loader and verifier; nothing is executed
+2>   shapes        list dynamic sizes: symbol, range, relations, source line
+2>   stats         the numbers in the weights: extremes, histograms, zeros, NaN, repetitions
+2>   view          a page to look around in: modules, nodes, shapes, weights; or a drawing
+2>   bench         measure: p50, p90, p99, share of each operator, memory
+2>   score         run a model over a file of rows: one result per row, restartable
+2>   simplify      an ONNX model with fewer nodes and the same results
+2>   extract       a part of an ONNX model
+2>   rename        other names for inputs, outputs, values, nodes and dimensions
+2>   fix-size      numbers for the dynamic sizes of an ONNX model
+2>   free-size     a dynamic size in place of a number
+2>   merge         two ONNX models, one behind the other, as one
+2>   split-weights the weights of an ONNX model in a file beside it, or back
+2>   quantize      an ONNX model with weights of 8 or 4 bits
+2>   explain       the cause of an error by its code, an example, and what to do
+2>   completion    a script by which a shell completes commands, options and files
 2> 
 2> FILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy, ONNX or .ingot file, recognised
 2> by its content; - is stdin. ingot COMMAND --help has details and examples; man ingot is the
