@@ -32,7 +32,8 @@ static ig_edit_run *runs_of(ig_ctx *c, PyObject *list, size_t *n) {
     for (size_t k = 0; inputs && k < count; k++) {
       const char *name = NULL;
       PyObject *tensor = NULL;
-      if (!PyArg_ParseTuple(PyTuple_GET_ITEM(run, (Py_ssize_t)k), "sO", &name, &tensor)) return NULL;
+      if (!PyArg_ParseTuple(PyTuple_GET_ITEM(run, (Py_ssize_t)k), "sO", &name, &tensor))
+        return NULL;
       inputs[k] = (ig_weight){name, py_lend(c, tensor), NULL};
       if (!inputs[k].tensor) return NULL;
     }
@@ -43,7 +44,8 @@ static ig_edit_run *runs_of(ig_ctx *c, PyObject *list, size_t *n) {
   return at;
 }
 
-// ---- operations: the arguments of one as a tuple. False: an exception, or an error of the context.
+// ---- operations: the arguments of one as a tuple. False: an exception, or an error of the
+// context.
 
 typedef bool step_fn(ig_ctx *c, ig_edit *e, PyObject *args);
 
@@ -169,9 +171,9 @@ static bool quantize(ig_ctx *c, ig_edit *e, PyObject *args) {
 static const struct {
   const char *name;
   step_fn *fn;
-} steps[] = {{"simplify", simplify}, {"fix_sizes", fix_sizes}, {"free_sizes", free_sizes},
+} steps[] = {{"simplify", simplify},   {"fix_sizes", fix_sizes}, {"free_sizes", free_sizes},
              {"rename", rename_names}, {"extract", extract},     {"merge", merge},
-             {"dtype", dtype},       {"quantize", quantize}};
+             {"dtype", dtype},         {"quantize", quantize}};
 
 static bool apply(ig_ctx *c, ig_edit *e, PyObject *list) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(list); i++) {
@@ -220,8 +222,8 @@ static PyObject *saved(ig_edit *e, PyObject *output, int external, unsigned long
   PyObject *path = NULL;
   if (!PyUnicode_FSConverter(output, &path)) return NULL;
   const char *to = PyBytes_AS_STRING(path);
-  ig_status st = least ? ig_edit_split(e, least, to)
-                       : ig_edit_save(e, (ig_onnx_external)external, to);
+  ig_status st =
+      least ? ig_edit_split(e, least, to) : ig_edit_save(e, (ig_onnx_external)external, to);
   Py_DECREF(path);
   return st == IG_OK ? Py_NewRef(Py_None) : NULL;
 }

@@ -478,7 +478,7 @@ int py_add_graph(PyObject *m);
 int py_add_passes(PyObject *m);  // after py_add_graph: methods of Program
 int py_add_onnx(PyObject *m);    // the same
 extern PyMethodDef py_onnx_check_functions[];
-extern PyMethodDef py_edit_functions[];  // edit.c
+extern PyMethodDef py_edit_functions[];         // edit.c
 struct ig_program *py_program_of(PyObject *o);  // o is a Program, by its type or by py_is_program
 bool py_is_program(PyObject *o);                // TypeError if not
 PyObject *py_program_wrap(ig_ctx *c, ig_status st, struct ig_program *p);  // takes ownership of p

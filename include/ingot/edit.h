@@ -13,8 +13,8 @@
 // Operations may follow one another. After each the model is checked against the standard. One that
 // fails leaves an error in the context, and the edit can only be freed then.
 //
-// Threads. An edit belongs to the context that it was opened with. The model that it was opened from
-// is not changed.
+// Threads. An edit belongs to the context that it was opened with. The model that it was opened
+// from is not changed.
 #ifndef INGOT_EDIT_H_
 #define INGOT_EDIT_H_
 
@@ -104,7 +104,8 @@ IG_API IG_MUST_USE ig_status ig_edit_rename(ig_edit *e, const ig_rename *names, 
 typedef struct ig_extract_options {
   size_t size;  // sizeof(ig_extract_options)
   // Values or nodes at which the part begins: values become inputs, and so do the operands of nodes
-  // that are computed. Of a module ("encoder.layer.0") all that enters it. None: the model's inputs.
+  // that are computed. Of a module ("encoder.layer.0") all that enters it. None: the model's
+  // inputs.
   const char *const *from;
   size_t nfrom;
   // Values or nodes where it ends; of a module all that leaves it. None: the model's outputs.
@@ -119,11 +120,11 @@ typedef struct ig_join {
   const char *input;   // of the other one
 } ig_join;
 typedef struct ig_merge_options {
-  size_t size;  // sizeof(ig_merge_options)
+  size_t size;           // sizeof(ig_merge_options)
   const ig_join *joins;  // none: outputs and inputs of equal names
   size_t njoins;
-  const char *prefix;     // of all names of the other model; NULL: only of those that clash
-  bool keep_joined;       // joined outputs stay outputs
+  const char *prefix;  // of all names of the other model; NULL: only of those that clash
+  bool keep_joined;    // joined outputs stay outputs
 } ig_merge_options;
 // Appends another model, which the edit keeps alive: its inputs are given by outputs.
 IG_API IG_MUST_USE ig_status ig_edit_merge(ig_edit *e, ig_onnx_model *other,
@@ -132,9 +133,9 @@ IG_API IG_MUST_USE ig_status ig_edit_merge(ig_edit *e, ig_onnx_model *other,
 // ---- numbers
 
 typedef struct ig_dtype_options {
-  size_t size;           // sizeof(ig_dtype_options)
-  ig_dtype dtype;        // IG_F16 or IG_BF16
-  bool convert_io;       // inputs and outputs too, instead of Casts beside them
+  size_t size;              // sizeof(ig_dtype_options)
+  ig_dtype dtype;           // IG_F16 or IG_BF16
+  bool convert_io;          // inputs and outputs too, instead of Casts beside them
   const char *const *keep;  // names of nodes, operators or modules that stay float32; '*' as above
   size_t nkeep;
   const ig_edit_run *runs;  // to find results that the type cannot hold
@@ -150,8 +151,8 @@ typedef enum ig_quantize_how {
 typedef struct ig_quantize_options {
   size_t size;  // sizeof(ig_quantize_options)
   ig_quantize_how how;
-  int block;            // of int4; 0: 32
-  double percentile;    // of the absolute values of activations; 0: all, 99.99 ...
+  int block;                // of int4; 0: 32
+  double percentile;        // of the absolute values of activations; 0: all, 99.99 ...
   const char *const *keep;  // names of nodes, operators or modules that are not quantized
   size_t nkeep;
   const ig_edit_run *runs;  // for QDQ; otherwise errors of layers are measured on them

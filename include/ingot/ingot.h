@@ -10,6 +10,7 @@
 #include "ingot/ctx.h"
 #include "ingot/diff.h"
 #include "ingot/dims.h"
+#include "ingot/edit.h"
 #include "ingot/explain.h"
 #include "ingot/export.h"
 #include "ingot/file.h"

@@ -58,8 +58,11 @@ static void put_row(const char *name, size_t before, size_t after) {
   cli_put(stderr, CLI_PLAIN, "  ");
   cli_put(stderr, CLI_CYAN, "%-24s", name);
   cli_put(stderr, CLI_PLAIN, " %8s -> ", cli_count(before, a, sizeof a));
-  cli_put(stderr, after < before ? CLI_GREEN : after > before ? CLI_YELLOW : CLI_PLAIN, "%s\n",
-          cli_count(after, b, sizeof b));
+  cli_put(stderr,
+          after < before   ? CLI_GREEN
+          : after > before ? CLI_YELLOW
+                           : CLI_PLAIN,
+          "%s\n", cli_count(after, b, sizeof b));
 }
 
 static int put_table(const ig_onnx_model *before, const ig_onnx_model *after) {
@@ -189,9 +192,9 @@ static ig_status copy_inputs(ig_ctx *c, const ig_session *from, const ig_model *
     if (!v) continue;
     ig_status st = IG_OK;
     if (v->kind == IG_KIND_TENSOR) {
-      bool other = ports[i]->dtype < IG_DTYPE_COUNT && ports[i]->dtype != ig_tensor_dtype(v->tensor);
-      ig_tensor *t = other ? ig_to_dtype(c, v->tensor, ig_of_dtype(ports[i]->dtype))
-                           : v->tensor;
+      bool other =
+          ports[i]->dtype < IG_DTYPE_COUNT && ports[i]->dtype != ig_tensor_dtype(v->tensor);
+      ig_tensor *t = other ? ig_to_dtype(c, v->tensor, ig_of_dtype(ports[i]->dtype)) : v->tensor;
       st = t ? ig_session_set(to, ports[i]->name, t) : ig_ctx_status(c);
     } else {
       st = ig_session_set_value(to, ports[i]->name, v);
@@ -261,8 +264,7 @@ static int compare_once(ig_ctx *c, const cli_edit *e, const cli_feed *feed, ig_m
     code = cli_fail(c, ig_model_name(b), CLI_REFUSED);
   }
   if (code == CLI_OK && e->inside) ig_session_watch(x, on_value, &w);
-  if (code == CLI_OK)
-    code = cli_feed_session(c, e->turned ? b : a, e->turned ? y : x, feed);
+  if (code == CLI_OK) code = cli_feed_session(c, e->turned ? b : a, e->turned ? y : x, feed);
   if (code == CLI_OK && e->turned && copy_inputs(c, y, a, x) != IG_OK)
     code = cli_fail(c, ig_model_name(a), CLI_FAILED);
   if (code == CLI_OK && ig_session_run(x) != IG_OK) {

@@ -16,13 +16,14 @@ typedef struct cli_edit {
   // Instead of the usual check; NULL: that.
   int (*check)(ig_ctx *c, struct cli_edit *e, const char *path);
   ig_onnx_external external;
-  uint64_t least;     // weights of at least this are in a file beside it, plus 1; 0: as `external` says
+  uint64_t
+      least;  // weights of at least this are in a file beside it, plus 1; 0: as `external` says
   bool no_check;
-  bool inside;        // the result is a part: its inputs and outputs are values of the original
-  bool turned;        // inputs are made for the result and given to the original
-  bool sizes;         // compare at several sizes of dynamic dimensions
-  bool quiet;         // no table of operators
-  double loss;        // errors relative to the largest result that are no difference
+  bool inside;  // the result is a part: its inputs and outputs are values of the original
+  bool turned;  // inputs are made for the result and given to the original
+  bool sizes;   // compare at several sizes of dynamic dimensions
+  bool quiet;   // no table of operators
+  double loss;  // errors relative to the largest result that are no difference
   cli_feed feed;
   ig_tolerance tolerance;
 } cli_edit;

@@ -183,9 +183,10 @@ const cli_command cli_merge = {
     .name = "merge",
     .arguments = "FILE SECOND OUT [--join OUTPUT=INPUT] [OPTIONS]",
     .summary = "two ONNX models, one behind the other, as one",
-    .details = "Outputs of the first become inputs of the second. Element types and sizes must fit;\n"
-               "both must import the same opsets (ingot convert --opset). The result is compared\n"
-               "with the two models, one after the other.",
+    .details =
+        "Outputs of the first become inputs of the second. Element types and sizes must fit;\n"
+        "both must import the same opsets (ingot convert --opset). The result is compared\n"
+        "with the two models, one after the other.",
     .options = options,
     .noptions = sizeof options / sizeof *options,
     .examples = examples,

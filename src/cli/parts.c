@@ -20,11 +20,10 @@ static int start(ig_ctx *c, const char *const *files,
   return cli_edit_run(c, &e);
 }
 
-#define FILES(command) .options = command##_options, \
-                       .noptions = sizeof command##_options / sizeof *command##_options, \
-                       .examples = command##_examples, \
-                       .nexamples = sizeof command##_examples / sizeof *command##_examples, \
-                       .nfiles = 2
+#define FILES(command)                                                                            \
+  .options = command##_options, .noptions = sizeof command##_options / sizeof *command##_options, \
+  .examples = command##_examples,                                                                 \
+  .nexamples = sizeof command##_examples / sizeof *command##_examples, .nfiles = 2
 
 // ---- extract
 
@@ -60,8 +59,7 @@ static const cli_option extract_options[] = {
 };
 static const cli_example extract_examples[] = {
     {"ingot extract model.onnx head.onnx --from /pool/Flatten_output_0", "the end of a model"},
-    {"ingot extract model.onnx layer.onnx --from encoder.layer.0 --to encoder.layer.0",
-     "a module"},
+    {"ingot extract model.onnx layer.onnx --from encoder.layer.0 --to encoder.layer.0", "a module"},
 };
 const cli_command cli_extract = {
     .name = "extract",
@@ -123,8 +121,9 @@ const cli_command cli_rename = {
     .name = "rename",
     .arguments = "FILE OUT OLD=NEW... [OPTIONS]",
     .summary = "other names for inputs, outputs, values, nodes and dimensions",
-    .details = "One * in OLD stands for any text, and * in NEW for the same text. A name that is\n"
-               "taken is an error.",
+    .details =
+        "One * in OLD stands for any text, and * in NEW for the same text. A name that is\n"
+        "taken is an error.",
     .more = true,
     .run = run_rename,
     FILES(rename),
@@ -170,8 +169,9 @@ const cli_command cli_fix_size = {
     .name = "fix-size",
     .arguments = "FILE OUT NAME=N... [OPTIONS]",
     .summary = "numbers for the dynamic sizes of an ONNX model",
-    .details = "A size is named as ingot info shows it, or INPUT:DIM. The shapes of all values are\n"
-               "inferred again. ingot simplify --fix also computes ahead what follows.",
+    .details =
+        "A size is named as ingot info shows it, or INPUT:DIM. The shapes of all values are\n"
+        "inferred again. ingot simplify --fix also computes ahead what follows.",
     .more = true,
     .run = run_fix,
     FILES(fix),
@@ -210,9 +210,10 @@ const cli_command cli_free_size = {
     .name = "free-size",
     .arguments = "FILE OUT INPUT:DIM=NAME... [OPTIONS]",
     .summary = "a dynamic size in place of a number",
-    .details = "Shapes of Reshape that repeat the number take the size of their operand. The model\n"
-               "must have valid shapes at other sizes too; otherwise the error names the nodes that\n"
-               "need the number. The result is compared at the original sizes.",
+    .details =
+        "Shapes of Reshape that repeat the number take the size of their operand. The model\n"
+        "must have valid shapes at other sizes too; otherwise the error names the nodes that\n"
+        "need the number. The result is compared at the original sizes.",
     .more = true,
     .run = run_free,
     FILES(free),
@@ -251,7 +252,8 @@ const cli_command cli_split_weights = {
     .name = "split-weights",
     .arguments = "FILE OUT [--min-size BYTES] [--join]",
     .summary = "the weights of an ONNX model in a file beside it, or back",
-    .details = "Weights are aligned, so that programs can map them. The result is run and compared.",
+    .details =
+        "Weights are aligned, so that programs can map them. The result is run and compared.",
     .run = run_split,
     FILES(split),
 };

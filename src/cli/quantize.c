@@ -123,7 +123,8 @@ static const cli_option options[] = {
      "int8: weights, a scale per channel (default); int4: weights of\nmatrix products, a scale per "
      "block; qdq: weights and activations"},
     {"--calibrate", NULL, "FILE", CLI_TEXT, &calibration,
-     "inputs by name (.npz); arrays with one more dimension in front\nhold several runs; needed for "
+     "inputs by name (.npz); arrays with one more dimension in front\nhold several runs; needed "
+     "for "
      "qdq, otherwise for errors of layers"},
     {"--percentile", NULL, "P", CLI_REAL, &percentile,
      "of the absolute values that the range of an activation covers\n(default 100: all)"},

@@ -10,7 +10,7 @@ enum { IG_ED_BINS = 2048 };
 typedef struct ig_ed_range {
   double low;
   double high;
-  bool finite;  // every element is
+  bool finite;     // every element is
   double largest;  // of the absolute values; of the first pass
   uint64_t *bins;  // of absolute values up to `largest`; NULL: not asked for
 } ig_ed_range;

@@ -18,8 +18,8 @@ typedef struct narrowing {
   ig_edit *e;
   const ig_dtype_options *o;
   int elem;
-  double most;    // the largest number of the type
-  ig_ed_work w;   // types of values
+  double most;   // the largest number of the type
+  ig_ed_work w;  // types of values
   ig_ed_ranges ranges;
   ig_map wide;    // value -> its name as float32; absent: it has none
   ig_map narrow;  // value -> its name in the narrow type
@@ -29,13 +29,35 @@ typedef struct narrowing {
 
 // Operators that lose too much, or whose results are sizes and counts.
 static bool must_stay(const ig_om_node *n) {
-  static const char *const ops[] = {
-      "Range",         "CumSum",          "NonMaxSuppression", "RoiAlign",       "TopK",
-      "RandomNormal",  "RandomUniform",   "RandomNormalLike",  "RandomUniformLike", "Multinomial",
-      "Bernoulli",     "DequantizeLinear", "QuantizeLinear",   "DynamicQuantizeLinear",
-      "EyeLike",       "GridSample",      "ReduceLogSumExp",   "ReduceSumSquare", "Einsum",
-      "BlackmanWindow", "HannWindow",     "HammingWindow",     "MelWeightMatrix", "DFT",
-      "STFT",          "Det",             "LpNormalization",   "CastLike",        "Constant"};
+  static const char *const ops[] = {"Range",
+                                    "CumSum",
+                                    "NonMaxSuppression",
+                                    "RoiAlign",
+                                    "TopK",
+                                    "RandomNormal",
+                                    "RandomUniform",
+                                    "RandomNormalLike",
+                                    "RandomUniformLike",
+                                    "Multinomial",
+                                    "Bernoulli",
+                                    "DequantizeLinear",
+                                    "QuantizeLinear",
+                                    "DynamicQuantizeLinear",
+                                    "EyeLike",
+                                    "GridSample",
+                                    "ReduceLogSumExp",
+                                    "ReduceSumSquare",
+                                    "Einsum",
+                                    "BlackmanWindow",
+                                    "HannWindow",
+                                    "HammingWindow",
+                                    "MelWeightMatrix",
+                                    "DFT",
+                                    "STFT",
+                                    "Det",
+                                    "LpNormalization",
+                                    "CastLike",
+                                    "Constant"};
   for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
     if (ig_ed_is(n, ops[i])) return true;
   return false;
@@ -59,8 +81,8 @@ static uint32_t narrow_vars(narrowing *x, const ig_om_node *n, const ig_onnx_sch
     for (size_t k = 0; k < n->ninputs + n->noutputs; k++) {
       bool in = k < n->ninputs;
       const char *name = in ? n->inputs[k] : n->outputs[k - n->ninputs];
-      const ig_onnx_param *p = in ? ig_onnx_schema_input(s, k)
-                                  : ig_onnx_schema_output(s, k - n->ninputs);
+      const ig_onnx_param *p =
+          in ? ig_onnx_schema_input(s, k) : ig_onnx_schema_output(s, k - n->ninputs);
       if (!p || p->var != i || !is_float(x, name)) continue;
       const ig_onnx_types *types = ig_onnx_param_types(s, p);
       if (in && types->forms[IG_ONNX_FORM_TENSOR] >> x->elem & 1) can |= 1u << i;
@@ -210,8 +232,7 @@ static void keep_node(narrowing *x, const ig_om_node *n) {
     }
 }
 
-static void narrow_node(narrowing *x, const ig_om_node *n, const ig_onnx_schema *s,
-                        uint32_t vars) {
+static void narrow_node(narrowing *x, const ig_om_node *n, const ig_onnx_schema *s, uint32_t vars) {
   ig_om_node to = *n;
   const char *held[64];
   size_t nheld = 0;
@@ -263,19 +284,18 @@ static bool narrow_source(narrowing *x, const ig_om_node *n) {
     const ig_om_tensor **list = ig_ed_push(x->e, 1, sizeof *list);
     ig_scope s = ig_scope_open(x->e->c);
     double zero = 0;
-    const double *at = a && a->type == IG_OM_ATTR_TENSOR ? ig_ed_doubles(x->e, a->tensors[0]) : &zero;
+    const double *at =
+        a && a->type == IG_OM_ATTR_TENSOR ? ig_ed_doubles(x->e, a->tensors[0]) : &zero;
     ig_om_tensor *t = ig_ed_tensor(x->e, "value", x->elem, 1, &(int64_t){1});
     bool fits = at && t && list && (!isfinite(at[0]) || fabs(at[0]) <= x->most);
     if (fits) ig_ed_store(t, at);
     ig_scope_close(x->e->c, s);
     if (!fits) return false;
     *list = t;
-    ig_ed_set_attr(x->e, &to,
-                   &(ig_om_attr){.name = "value",
-                                 .doc = "",
-                                 .type = IG_OM_ATTR_TENSOR,
-                                 .n = 1,
-                                 .tensors = list});
+    ig_ed_set_attr(
+        x->e, &to,
+        &(ig_om_attr){
+            .name = "value", .doc = "", .type = IG_OM_ATTR_TENSOR, .n = 1, .tensors = list});
   }
   set(x, &x->narrow, n->outputs[0], n->outputs[0]);
   put_node(x, &to);

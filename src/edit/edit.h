@@ -44,7 +44,7 @@ ig_om_graph *ig_ed_copy_graph(ig_edit *e, const ig_om_graph *g);
 
 // ---- nodes
 
-bool ig_ed_is(const ig_om_node *n, const char *op);  // of the default domain
+bool ig_ed_is(const ig_om_node *n, const char *op);   // of the default domain
 const char *ig_ed_in(const ig_om_node *n, size_t i);  // "": absent
 bool ig_ed_has_graphs(const ig_om_node *n);
 ig_om_node ig_ed_node(ig_edit *e, const ig_om_node *like, const char *op, const char *const *in,

@@ -10,10 +10,10 @@
 typedef struct extraction {
   ig_edit *e;
   ig_om_graph *g;
-  ig_map made;    // value -> its node + 1
-  ig_map infos;   // value -> its description
-  ig_map from;    // values at which the part begins
-  ig_map input;   // of the model
+  ig_map made;   // value -> its node + 1
+  ig_map infos;  // value -> its description
+  ig_map from;   // values at which the part begins
+  ig_map input;  // of the model
   IG_VEC(const char *) begins;
   IG_VEC(const char *) ends;
   bool *inside;  // by node: it belongs to the modules that are looked at
@@ -199,8 +199,7 @@ static void cut(extraction *x) {
   for (size_t i = 0; values && i < g->nvalues; i++) {
     const ig_map_value *at = ig_map_find(&x->made, g->values[i].name);
     bool port = ig_map_find(&x->from, g->values[i].name) != NULL;
-    for (size_t k = 0; k < x->ends.n; k++)
-      port |= strcmp(x->ends.at[k], g->values[i].name) == 0;
+    for (size_t k = 0; k < x->ends.n; k++) port |= strcmp(x->ends.at[k], g->values[i].name) == 0;
     if (at && x->keep[at->num - 1] && !port) values[nvalues++] = g->values[i];
   }
   ig_map_free(&used);
@@ -221,8 +220,8 @@ static void index_graph(extraction *x) {
   const ig_om_graph *g = x->g;
   for (size_t i = 0; i < g->nnodes; i++) {
     for (size_t k = 0; k < g->nodes[i].noutputs; k++) {
-      ig_map_value *at = *g->nodes[i].outputs[k] ? ig_map_put(&x->made, g->nodes[i].outputs[k])
-                                                 : NULL;
+      ig_map_value *at =
+          *g->nodes[i].outputs[k] ? ig_map_put(&x->made, g->nodes[i].outputs[k]) : NULL;
       if (at) at->num = i + 1;
     }
   }

@@ -22,12 +22,10 @@ static ig_ed_outcome become(ig_ed_work *w, ig_om_node *n, ig_om_tensor *t) {
     if (!list) return IG_ED_KEPT;
     *list = t;
     *n = ig_ed_node(w->e, n, "Constant", NULL, 0, n->outputs[0]);
-    ig_ed_set_attr(w->e, n,
-                   &(ig_om_attr){.name = "value",
-                                 .doc = "",
-                                 .type = IG_OM_ATTR_TENSOR,
-                                 .n = 1,
-                                 .tensors = list});
+    ig_ed_set_attr(
+        w->e, n,
+        &(ig_om_attr){
+            .name = "value", .doc = "", .type = IG_OM_ATTR_TENSOR, .n = 1, .tensors = list});
     v->init = t;
     return IG_ED_CHANGED;
   }
@@ -178,8 +176,9 @@ ig_ed_outcome ig_ed_fold(ig_ed_work *w, ig_om_node *n) {
   }
   if (ig_ed_has_graphs(n) || !ig_ed_only_first(w, n)) return IG_ED_KEPT;
   ig_om_tensor *t = of_content(w, v);
-  if (!t && !stays(n) && fits(w, n) && ig_onnx_schema_find(n->domain, n->op_type, ig_om_opset_version(
-                                           w->e->m.opsets, w->e->m.nopsets, n->domain))) {
+  if (!t && !stays(n) && fits(w, n) &&
+      ig_onnx_schema_find(n->domain, n->op_type,
+                          ig_om_opset_version(w->e->m.opsets, w->e->m.nopsets, n->domain))) {
     ig_scope s = ig_scope_open(w->e->c);
     t = run(w, n);
     ig_scope_close(w->e->c, s);

@@ -78,7 +78,8 @@ static void write_types(inferring *f) {
     for (size_t k = 0; k < g->nodes[i].noutputs; k++) {
       ig_map_value *at = ig_map_find(&f->at, g->nodes[i].outputs[k]);
       if (!at || !at->ptr) continue;
-      values[n++] = (ig_om_info){.name = g->nodes[i].outputs[k], .doc = "", .type = *(ig_om_type *)at->ptr};
+      values[n++] =
+          (ig_om_info){.name = g->nodes[i].outputs[k], .doc = "", .type = *(ig_om_type *)at->ptr};
       at->ptr = NULL;
     }
   }

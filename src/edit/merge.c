@@ -44,8 +44,8 @@ static ig_status check_types(merging *x, const ig_om_info *a, const ig_om_info *
     if (s->dims[d].value >= 0 && t->dims[d].value >= 0 && s->dims[d].value != t->dims[d].value)
       return ig_fail(x->e->c, IG_MISMATCH,
                      "%s: dimension %d of output '%s' is %lld, input '%s' of %s takes %lld",
-                     x->e->m.name, d, a->name, (long long)s->dims[d].value, b->name,
-                     x->other->name, (long long)t->dims[d].value);
+                     x->e->m.name, d, a->name, (long long)s->dims[d].value, b->name, x->other->name,
+                     (long long)t->dims[d].value);
   return IG_OK;
 }
 
@@ -168,11 +168,12 @@ static ig_status merge_opsets(merging *x) {
     const ig_om_opset *o = &x->other->opsets[i];
     int64_t here = ig_om_opset_version(m->opsets, m->nopsets, o->domain);
     if (here && here != o->version)
-      return ig_fail(x->e->c, IG_UNSUPPORTED,
-                     "%s imports opset %lld of '%s', %s %lld: convert one of them first, with ingot "
-                     "convert --opset",
-                     m->name, (long long)here, *o->domain ? o->domain : "ai.onnx", x->other->name,
-                     (long long)o->version);
+      return ig_fail(
+          x->e->c, IG_UNSUPPORTED,
+          "%s imports opset %lld of '%s', %s %lld: convert one of them first, with ingot "
+          "convert --opset",
+          m->name, (long long)here, *o->domain ? o->domain : "ai.onnx", x->other->name,
+          (long long)o->version);
     if (!here) to[n++] = *o;
   }
   m->opsets = to;
@@ -192,10 +193,11 @@ static ig_status merge_functions(merging *x) {
     for (size_t k = 0; k < e->m.nfunctions; k++)
       if (strcmp(to[k].name, f->name) == 0 && strcmp(to[k].domain, f->domain) == 0 &&
           strcmp(to[k].overload, f->overload) == 0)
-        return ig_fail(e->c, IG_UNSUPPORTED,
-                       "%s and %s both have a function '%s' of domain '%s': ingot simplify replaces "
-                       "functions by their nodes",
-                       e->m.name, x->other->name, f->name, f->domain);
+        return ig_fail(
+            e->c, IG_UNSUPPORTED,
+            "%s and %s both have a function '%s' of domain '%s': ingot simplify replaces "
+            "functions by their nodes",
+            e->m.name, x->other->name, f->name, f->domain);
     to[n] = *f;
     to[n].mark = 0;
     to[n].body = ig_ed_copy_graph(e, f->body);

@@ -97,8 +97,7 @@ double ig_ed_float(const ig_om_node *n, const char *name, double otherwise) {
   return a && !a->ref && a->type == IG_OM_ATTR_FLOAT ? (double)a->f : otherwise;
 }
 
-bool ig_ed_text_is(const ig_om_node *n, const char *name, const char *text,
-                   const char *otherwise) {
+bool ig_ed_text_is(const ig_om_node *n, const char *name, const char *text, const char *otherwise) {
   const ig_om_attr *a = ig_om_find_attr(n, name);
   if (!a || a->ref || a->type != IG_OM_ATTR_STRING) return strcmp(text, otherwise) == 0;
   return a->s.n == strlen(text) && (!a->s.n || memcmp(a->s.at, text, a->s.n) == 0);

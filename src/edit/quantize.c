@@ -24,8 +24,8 @@ typedef struct quantizing {
   IG_VEC(ig_om_node) nodes;
   IG_VEC(const ig_om_tensor *) inits;
   IG_VEC(const char *) layers;  // results whose errors are measured
-  ig_map scales;  // weight -> its scales
-  ig_map makers;  // value -> its node + 1
+  ig_map scales;                // weight -> its scales
+  ig_map makers;                // value -> its node + 1
 } quantizing;
 
 // Where a layer's weight is, and what it is made of.
@@ -134,7 +134,8 @@ static int rounded(double x, int low, int high) {
 static ig_om_tensor *integers_of(quantizing *q, const grid *g, const double *at,
                                  const ig_om_tensor *scales, const char *name, double *error) {
   bool four = g->per_row;
-  ig_om_tensor *t = ig_ed_tensor(q->e, name, four ? IG_OM_INT4 : IG_OM_INT8, g->t->ndim, g->t->dims);
+  ig_om_tensor *t =
+      ig_ed_tensor(q->e, name, four ? IG_OM_INT4 : IG_OM_INT8, g->t->ndim, g->t->dims);
   const double *scale = t ? ig_ed_doubles(q->e, scales) : NULL;
   if (!scale) return NULL;
   uint8_t *raw = (uint8_t *)t->raw.at;
@@ -170,9 +171,11 @@ static void quantize_weight(quantizing *q, const ig_om_node *n, const ig_om_tens
   bool finite = all_finite(at, t->numel);
   const char *name = ig_ed_text(e, "%s", t->name);
   ig_om_tensor *scales = finite ? scales_of(q, &g, at, ig_ed_fresh(e, name, "scale")) : NULL;
-  ig_om_tensor *whole = scales ? integers_of(q, &g, at, scales, ig_ed_fresh(e, name, "quantized"), &error) : NULL;
+  ig_om_tensor *whole =
+      scales ? integers_of(q, &g, at, scales, ig_ed_fresh(e, name, "quantized"), &error) : NULL;
   ig_scope_close(e->c, s);
-  ig_edit_note text = {"quantized", name, n->op_type, four ? "int4 by blocks" : "int8 per channel", error};
+  ig_edit_note text = {"quantized", name, n->op_type, four ? "int4 by blocks" : "int8 per channel",
+                       error};
   if (!whole) {
     text.what = "kept";
     text.why = "it has numbers that are not finite";
@@ -199,8 +202,7 @@ static void note_readers(quantizing *q, const ig_om_graph *g, bool inner) {
   for (size_t i = 0; i < g->nnodes && ig_ed_ok(q->e); i++) {
     const ig_om_node *n = &g->nodes[i];
     const slot *s = slot_of(n);
-    bool layer = s && !inner && !is_kept(q, n) &&
-                 (s->product || q->o->how != IG_QUANTIZE_INT4) &&
+    bool layer = s && !inner && !is_kept(q, n) && (s->product || q->o->how != IG_QUANTIZE_INT4) &&
                  (strcmp(s->op, "Gather") != 0 || ig_ed_int(n, "axis", 0) == 0);
     for (size_t k = 0; k < n->ninputs; k++) {
       ig_map_value *at = ig_map_put(&q->readers, n->inputs[k]);
@@ -291,7 +293,8 @@ static void quantize_bias(quantizing *q, ig_om_node *n, double scale, const ig_o
   const char *name = ig_ed_in(n, 2);
   const ig_om_tensor *t = *name ? ig_ed_val(&q->w, name)->init : NULL;
   if (!t || t->elem != IG_OM_FLOAT || t->ndim != 1 || !scales || scales->ndim != 1 ||
-      scales->numel != t->numel || ig_ed_float(n, "beta", 1) != 1 || ig_ed_float(n, "alpha", 1) != 1)
+      scales->numel != t->numel || ig_ed_float(n, "beta", 1) != 1 ||
+      ig_ed_float(n, "alpha", 1) != 1)
     return;
   ig_scope s = ig_scope_open(e->c);
   double *at = ig_ed_doubles(e, t);
@@ -302,8 +305,10 @@ static void quantize_bias(quantizing *q, ig_om_node *n, double scale, const ig_o
     at[i] = nearbyint(at[i] / by[i]);
     fits = fabs(at[i]) < INT32_MAX;
   }
-  ig_om_tensor *whole = fits ? ig_ed_tensor(e, ig_ed_fresh(e, name, "quantized"), IG_OM_INT32, 1, t->dims) : NULL;
-  ig_om_tensor *factors = whole ? ig_ed_tensor(e, ig_ed_fresh(e, name, "scale"), IG_OM_FLOAT, 1, t->dims) : NULL;
+  ig_om_tensor *whole =
+      fits ? ig_ed_tensor(e, ig_ed_fresh(e, name, "quantized"), IG_OM_INT32, 1, t->dims) : NULL;
+  ig_om_tensor *factors =
+      whole ? ig_ed_tensor(e, ig_ed_fresh(e, name, "scale"), IG_OM_FLOAT, 1, t->dims) : NULL;
   if (factors) {
     ig_ed_store(whole, at);
     ig_ed_store(factors, by);
@@ -351,7 +356,8 @@ static void take(quantizing *q, const ig_om_node *node) {
   const slot *s = slot_of(&n);
   const ig_om_tensor *t = s && !is_kept(q, &n) ? weight_of(q, &n) : NULL;
   bool computed = s && s->product && !is_kept(q, &n) && n.ninputs > 1 &&
-                  q->o->how != IG_QUANTIZE_QDQ && !ig_ed_val(&q->w, n.inputs[1])->init && is_of_weights(q, n.inputs[1]);
+                  q->o->how != IG_QUANTIZE_QDQ && !ig_ed_val(&q->w, n.inputs[1])->init &&
+                  is_of_weights(q, n.inputs[1]);
   if (computed) {
     const ig_edit_note text = {"kept", *n.name ? n.name : n.outputs[0], n.op_type,
                                "its weight is computed; ingot simplify does so ahead", NAN};
@@ -377,15 +383,15 @@ static void finish(quantizing *q) {
   g->nnodes = q->nodes.n;
   ig_map used = ig_map_make(e->c->alloc);
   for (size_t i = 0; i < g->nnodes; i++)
-    for (size_t k = 0; k < g->nodes[i].ninputs; k++)
-      (void)ig_map_put(&used, g->nodes[i].inputs[k]);
+    for (size_t k = 0; k < g->nodes[i].ninputs; k++) (void)ig_map_put(&used, g->nodes[i].inputs[k]);
   size_t n = 0;
   for (size_t i = 0; i < g->ninits; i++) {
     const char *name = g->inits[i]->name;
     // The quantized ones are results now; of biases only those that nothing reads go.
     bool read = ig_map_find(&q->readers, name) != NULL;
-    bool gone = ig_map_find(&q->scales, name) != NULL || (read && !ig_map_find(&used, name) &&
-                !ig_ed_val(&q->w, name)->inner && !ig_ed_val(&q->w, name)->out && !ig_ed_val(&q->w, name)->in);
+    bool gone = ig_map_find(&q->scales, name) != NULL ||
+                (read && !ig_map_find(&used, name) && !ig_ed_val(&q->w, name)->inner &&
+                 !ig_ed_val(&q->w, name)->out && !ig_ed_val(&q->w, name)->in);
     if (!gone) inits[n++] = g->inits[i];
   }
   for (size_t i = 0; i < q->inits.n; i++) inits[n++] = q->inits.at[i];
@@ -474,10 +480,11 @@ static ig_status compare_layers(quantizing *q, ig_onnx_model *before) {
 static ig_status check_options(const ig_edit *e, const ig_quantize_options *o) {
   int64_t least = o->how == IG_QUANTIZE_INT4 ? 21 : 13;
   if (ig_ed_opset(e) < least)
-    return ig_fail(e->c, IG_UNSUPPORTED,
-                   "%s: opset %lld; these weights need %lld: ingot convert in.onnx out.onnx --opset "
-                   "%lld",
-                   e->m.name, (long long)ig_ed_opset(e), (long long)least, (long long)least);
+    return ig_fail(
+        e->c, IG_UNSUPPORTED,
+        "%s: opset %lld; these weights need %lld: ingot convert in.onnx out.onnx --opset "
+        "%lld",
+        e->m.name, (long long)ig_ed_opset(e), (long long)least, (long long)least);
   if (o->how == IG_QUANTIZE_QDQ && !o->nruns)
     return ig_fail(e->c, IG_INVALID, "%s: quantizing activations needs inputs to calibrate with",
                    e->m.name);

@@ -19,8 +19,8 @@ static const char *made(ig_edit *e, const ig_rename *r, const char *name) {
   if (!*name || !ig_ed_matches(r->from, name, &part)) return NULL;
   const char *star = strchr(r->from, '*') ? strchr(r->to, '*') : NULL;
   if (!star) return ig_ed_text(e, "%s", r->to);
-  return ig_ed_text(e, "%.*s%.*s%s", (int)(star - r->to), r->to, (int)part.n,
-                    (const char *)part.at, star + 1);
+  return ig_ed_text(e, "%.*s%.*s%s", (int)(star - r->to), r->to, (int)part.n, (const char *)part.at,
+                    star + 1);
 }
 
 static bool is_port(const ig_om_info *infos, size_t n, const char *name) {
@@ -89,8 +89,8 @@ static size_t plan_dims(renaming *r, const ig_rename *rule) {
 
 static ig_status unknown(ig_edit *e, const ig_rename *rule) {
   static const char *const kinds[] = {
-      [IG_RENAME_ANY] = "value",   [IG_RENAME_INPUT] = "input", [IG_RENAME_OUTPUT] = "output",
-      [IG_RENAME_NODE] = "node",   [IG_RENAME_VALUE] = "value", [IG_RENAME_DIM] = "dimension"};
+      [IG_RENAME_ANY] = "value", [IG_RENAME_INPUT] = "input", [IG_RENAME_OUTPUT] = "output",
+      [IG_RENAME_NODE] = "node", [IG_RENAME_VALUE] = "value", [IG_RENAME_DIM] = "dimension"};
   const ig_om_graph *g = e->m.graph;
   size_t most = ig_mem_add(ig_mem_add(g->ninputs, g->noutputs), ig_mem_add(g->nnodes, g->ninits));
   const char **names = ig_ed_push(e, most, sizeof *names);

@@ -152,8 +152,7 @@ static bool is_row(const ig_ed_value *c, const ig_ed_value *product) {
   if (c->ndim == 0) return true;
   const int last = c->ndim - 1;
   bool columns = c->dims[last] == 1 || ig_ed_same_dim(c, last, product, 1);
-  return columns &&
-         (c->ndim < 2 || c->dims[0] == 1 || ig_ed_same_dim(c, 0, product, 0));
+  return columns && (c->ndim < 2 || c->dims[0] == 1 || ig_ed_same_dim(c, 0, product, 0));
 }
 
 // MatMul of matrices, and Gemm without a third operand, take what is added to them.
@@ -163,8 +162,8 @@ static ig_ed_outcome gemm_of(ig_ed_work *w, ig_om_node *n, size_t i) {
   const ig_om_node *first = ig_ed_maker(w, ig_ed_in(n, i));
   bool matmul = first && ig_ed_is(first, "MatMul");
   bool gemm = first && ig_ed_is(first, "Gemm") && !*ig_ed_in(first, 2);
-  bool real = ig_ed_is_real(product->elem) &&
-              (product->elem != IG_OM_BFLOAT16 || ig_ed_opset(w->e) >= 13);
+  bool real =
+      ig_ed_is_real(product->elem) && (product->elem != IG_OM_BFLOAT16 || ig_ed_opset(w->e) >= 13);
   if ((!matmul && !gemm) || product->reads > 1 || product->out || product->ndim != 2 || !real ||
       ig_ed_opset(w->e) < 7 || ig_ed_val(w, ig_ed_in(first, 0))->ndim != 2 ||
       ig_ed_val(w, ig_ed_in(first, 1))->ndim != 2 || !is_row(c, product)) {
@@ -215,8 +214,8 @@ static ig_ed_outcome conv(ig_ed_work *w, ig_om_node *n) {
   }
   size_t count = 0;
   const int64_t *by = ig_ed_axes(w, pad, "pads", 1, &count);
-  bool zero = *ig_ed_in(pad, 2) ? ig_ed_all(w, ig_ed_in(pad, 2), 0)
-                                : ig_ed_float(pad, "value", 0) == 0;
+  bool zero =
+      *ig_ed_in(pad, 2) ? ig_ed_all(w, ig_ed_in(pad, 2), 0) : ig_ed_float(pad, "value", 0) == 0;
   size_t ndim = (size_t)x->ndim;
   if (!by || !zero || count != 2 * ndim || count > MOST) return IG_ED_KEPT;
   const ig_om_attr *pads = ig_om_find_attr(n, "pads");

@@ -161,7 +161,8 @@ static ig_ed_outcome tile(ig_ed_work *w, ig_om_node *n) {
 
 static ig_ed_outcome slice(ig_ed_work *w, ig_om_node *n) {
   size_t count = 0;
-  const int64_t *steps = ig_ed_opset(w->e) < 10 ? NULL : ig_ed_known_ints(w, ig_ed_in(n, 4), &count);
+  const int64_t *steps =
+      ig_ed_opset(w->e) < 10 ? NULL : ig_ed_known_ints(w, ig_ed_in(n, 4), &count);
   if (*ig_ed_in(n, 4) && !steps) return IG_ED_KEPT;
   for (size_t i = 0; i < count; i++)
     if (steps[i] != 1) return IG_ED_KEPT;

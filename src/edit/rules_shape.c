@@ -148,8 +148,7 @@ static ig_ed_outcome view(ig_ed_work *w, ig_om_node *n) {
       !as_numbers(base, out->ndim, out->dims, out->exprs, numbers)) {
     return IG_ED_KEPT;
   }
-  const char *in[] = {base->name,
-                      ig_ed_const_ints(w, numbers, (size_t)out->ndim, n->outputs[0])};
+  const char *in[] = {base->name, ig_ed_const_ints(w, numbers, (size_t)out->ndim, n->outputs[0])};
   *n = ig_ed_node(w->e, n, "Reshape", in, 2, n->outputs[0]);
   return IG_ED_CHANGED;
 }
@@ -265,7 +264,8 @@ static ig_ed_outcome concat(ig_ed_work *w, ig_om_node *n) {
   return IG_ED_KEPT;
 }
 
-// A number that is taken out of a vector and made a vector again: Gather with a vector of one index.
+// A number that is taken out of a vector and made a vector again: Gather with a vector of one
+// index.
 static ig_ed_outcome unsqueeze(ig_ed_work *w, ig_om_node *n) {
   const ig_om_node *gather = ig_ed_maker_is(w, ig_ed_in(n, 0), "Gather");
   const ig_ed_value *middle = ig_ed_val(w, ig_ed_in(n, 0));
@@ -316,10 +316,8 @@ static ig_ed_outcome recurrent(ig_ed_work *w, ig_om_node *n) {
 }
 
 const ig_ed_row ig_ed_rows_shape[] = {
-    {"LSTM", recurrent, false},
-    {"GRU", recurrent, false},
-    {"RNN", recurrent, false},
-    {"Reshape", reshape, false}, {"Flatten", view, false},   {"Squeeze", view, false},
+    {"LSTM", recurrent, false},      {"GRU", recurrent, false}, {"RNN", recurrent, false},
+    {"Reshape", reshape, false},     {"Flatten", view, false},  {"Squeeze", view, false},
     {"Unsqueeze", unsqueeze, false}, {"Expand", expand, false}, {"Slice", slice, false},
-    {"Concat", concat, false},   {NULL, NULL, false},
+    {"Concat", concat, false},       {NULL, NULL, false},
 };

@@ -37,11 +37,10 @@ static bool put_attr(ig_str *s, const ig_om_attr *a) {
       if (a->s.n <= limit) put_bytes(s, a->s.at, a->s.n);
       return a->s.n <= limit;
     case IG_OM_ATTR_INTS:
-      for (size_t i = 0; i < a->n && i < limit; i++)
-        ig_str_add(s, "%lld,", (long long)a->ints[i]);
+      for (size_t i = 0; i < a->n && i < limit; i++) ig_str_add(s, "%lld,", (long long)a->ints[i]);
       return a->n <= limit;
     case IG_OM_ATTR_FLOATS:
-      if (a->n <= limit) put_bytes(s, a->floats, a->n * sizeof *a->floats);
+      if (a->n <= limit) put_bytes(s, a->floats, ig_mem_mul(a->n, sizeof *a->floats));
       return a->n <= limit;
     case IG_OM_ATTR_TENSOR: {
       const ig_om_tensor *t = a->tensors[0];
@@ -131,8 +130,8 @@ static void share_weights(ig_ed_work *w, bool first) {
 // A body in place of a node: its values have new names.
 typedef struct body {
   ig_ed_work *w;
-  ig_map names;              // of the body -> of the graph
-  const ig_om_node *call;    // whose attributes its nodes refer to; NULL: none
+  ig_map names;            // of the body -> of the graph
+  const ig_om_node *call;  // whose attributes its nodes refer to; NULL: none
   const ig_om_function *fn;
 } body;
 
@@ -312,9 +311,8 @@ static ig_ed_outcome apply(ig_ed_work *w, const ig_ed_row *rows, ig_om_node *n) 
 static ig_ed_outcome simplify_node(ig_ed_work *w, ig_om_node *n) {
   ig_ed_outcome done = ig_ed_fold(w, n);
   if (done != IG_ED_KEPT) return done;
-  const ig_onnx_schema *s = n->function ? NULL
-                                        : ig_onnx_schema_find(n->domain, n->op_type,
-                                                              ig_ed_opset(w->e));
+  const ig_onnx_schema *s =
+      n->function ? NULL : ig_onnx_schema_find(n->domain, n->op_type, ig_ed_opset(w->e));
   bool fits = s && n->ninputs >= s->min_in && n->noutputs >= s->min_out && n->noutputs;
   if (!fits || n->domain[0]) return IG_ED_KEPT;
   done = apply(w, ig_ed_rows_identity, n);

@@ -94,8 +94,8 @@ static const char *metadata(const ig_om_node *n, const char *key) {
   return NULL;
 }
 
-// "/encoder/layer.0/MatMul" is a node of module encoder.layer.0. What is in a Sequential repeats its
-// name: "/stem/stem.1/Conv" is one of stem.1.
+// "/encoder/layer.0/MatMul" is a node of module encoder.layer.0. What is in a Sequential repeats
+// its name: "/stem/stem.1/Conv" is one of stem.1.
 static const char *from_name(const char *name, char *room, size_t size) {
   const char *end = strrchr(name, '/');
   size_t n = 0;
@@ -106,8 +106,8 @@ static const char *from_name(const char *name, char *room, size_t size) {
   for (const char *p = name; p < end;) {
     const char *part = p + 1;
     size_t len = strcspn(part, "/");
-    bool again = nbefore && len > nbefore && part[nbefore] == '.' &&
-                 strncmp(part, before, nbefore) == 0;
+    bool again =
+        nbefore && len > nbefore && part[nbefore] == '.' && strncmp(part, before, nbefore) == 0;
     const char *from = again ? part + nbefore : part;
     size_t left = len - (size_t)(from - part);
     if (n + left + 2 > size) break;
@@ -122,8 +122,8 @@ static const char *from_name(const char *name, char *room, size_t size) {
   return room;
 }
 
-// The last but one text in quotes of "['', 'encoder', 'encoder.layer.0', 'add']": the last one names
-// the node.
+// The last but one text in quotes of "['', 'encoder', 'encoder.layer.0', 'add']": the last one
+// names the node.
 static const char *from_scopes(const char *list, char *room, size_t size) {
   const char *end = list + strlen(list);
   for (int quotes = 0; end > list && quotes < 3;) quotes += *--end == '\'';

@@ -50,8 +50,8 @@ typedef struct ig_ed_row {
 extern const ig_ed_row ig_ed_rows_identity[];
 extern const ig_ed_row ig_ed_rows_shape[];
 extern const ig_ed_row ig_ed_rows_fuse[];
-// Takes a new node into the graph, as if it had been there; for rules that make several. Its results
-// may then have other names: ig_ed_name.
+// Takes a new node into the graph, as if it had been there; for rules that make several. Its
+// results may then have other names: ig_ed_name.
 void ig_ed_take(ig_ed_work *w, const ig_om_node *n);
 // With constants: a node over constants is one, and known integers are.
 ig_ed_outcome ig_ed_fold(ig_ed_work *w, ig_om_node *n);

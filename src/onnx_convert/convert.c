@@ -584,7 +584,8 @@ static ig_status convert(ig_cv *v, const ig_onnx_model *m) {
   }
   note_names(v, m->graph);
   for (size_t i = 0; i < m->nfunctions; i++) note_names(v, m->functions[i].body);
-  IG_RETURN_IF_ERR(ig_rd_infer(v->c, m, &(ig_rd_infer_sink){.value = inferred, .numbers = inferred_ints, .user = v}));
+  IG_RETURN_IF_ERR(ig_rd_infer(
+      v->c, m, &(ig_rd_infer_sink){.value = inferred, .numbers = inferred_ints, .user = v}));
   v->to.opsets = set_opset(v, m->opsets, m->nopsets, &v->to.nopsets);
   v->to.graph = convert_graph(v, m->graph);
   convert_functions(v, m);

@@ -492,14 +492,8 @@ ig_status ig_onnx_check_shapes(ig_ctx *c, const ig_onnx_model *m) {
 
 static void put_exact(const ig_rd_infer_sink *to, const found *v) {
   if (!to->exact) return;
-  const ig_rd_exact e = {v->elem,
-                         v->ndim,
-                         v->dims,
-                         v->exprs,
-                         v->content != NULL,
-                         v->nints,
-                         v->content,
-                         v->content_exprs};
+  const ig_rd_exact e = {v->elem,  v->ndim,    v->dims,         v->exprs, v->content != NULL,
+                         v->nints, v->content, v->content_exprs};
   to->exact(to->user, v->name, &e);
 }
 

@@ -10,9 +10,10 @@ import pytest
 onnx = pytest.importorskip("onnx")
 ort = pytest.importorskip("onnxruntime")
 
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+
 import ingot  # noqa: E402
 from ingot import edit  # noqa: E402
-from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
 RNG = np.random.default_rng(0)
 
