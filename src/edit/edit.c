@@ -54,11 +54,11 @@ static void copy_functions(ig_edit *e, const ig_onnx_model *m) {
 static ig_status start(ig_edit *e, ig_onnx_model *m) {
   e->m = *m;
   e->m.arena = ig_arena_make(e->c->alloc);
-  if (!ig_vec_push(e->c->alloc, &e->sources, ig_onnx_retain(m))) {
-    ig_onnx_free(m);
+  if (!ig_vec_push(e->c->alloc, &e->sources, m)) {
     ig_ed_no_memory(e);
     return e->c->status;
   }
+  (void)ig_onnx_retain(m);
   e->m.graph = ig_ed_copy_graph(e, m->graph);
   if (e->m.graph) copy_functions(e, m);
   return ig_ed_ok(e) ? ig_om_resolve(e->c, &e->m) : e->c->status;

@@ -265,10 +265,9 @@ ig_status ig_edit_merge(ig_edit *e, ig_onnx_model *other, const ig_merge_options
   ig_merge_options o = {0};
   if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
   IG_RETURN_IF_ERR(ig_ed_begin(e));
-  if (!ig_vec_push(e->c->alloc, &e->sources, ig_onnx_retain(other))) {
-    ig_onnx_free(other);
+  if (!ig_vec_push(e->c->alloc, &e->sources, other))
     return ig_fail(e->c, IG_NOMEM, "out of memory");
-  }
+  (void)ig_onnx_retain(other);
   merging x = {.e = e,
                .g = ig_ed_copy_graph(e, other->graph),
                .other = other,
