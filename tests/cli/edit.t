@@ -69,6 +69,8 @@ no difference
 2>   to   linear_1
 2>   linear_1                 max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
 2> rest.onnx: checked against mlp.onnx
+2>   linear_1                 max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
+2> whole.onnx: checked against part.onnx and rest.onnx
 
 $ ingot merge mlp.onnx mlp.onnx twice.onnx
 2> ingot: mlp.onnx: no output has the name of an input of mlp.onnx: say which are joined
