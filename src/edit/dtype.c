@@ -330,6 +330,10 @@ static void take(narrowing *x, const ig_om_node *n) {
 static void lift_constants(ig_edit *e) {
   ig_om_graph *g = e->m.graph;
   size_t kept = 0;
+  size_t ninits = g->ninits;
+  const ig_om_tensor **inits = ig_ed_push(e, ig_mem_add(ninits, g->nnodes), sizeof *inits);
+  if (!inits) return;
+  if (ninits) memcpy(inits, g->inits, ninits * sizeof *inits);
   for (size_t i = 0; i < g->nnodes && ig_ed_ok(e); i++) {
     const ig_om_node *n = &g->nodes[i];
     const ig_om_attr *a = ig_ed_is(n, "Constant") && n->nattrs == 1 ? &n->attrs[0] : NULL;
@@ -343,12 +347,14 @@ static void lift_constants(ig_edit *e) {
       memcpy((void *)t->raw.at, &a->f, sizeof a->f);
     if (t) {
       t->name = n->outputs[0];
-      ig_ed_add_init(e, g, t);
+      inits[ninits++] = t;
     } else {
       g->nodes[kept++] = g->nodes[i];
     }
   }
   g->nnodes = kept;
+  g->inits = inits;
+  g->ninits = ninits;
 }
 
 static void convert_ports(narrowing *x) {

@@ -68,8 +68,6 @@ double *ig_ed_doubles(ig_edit *e, const ig_om_tensor *t);
 void ig_ed_store(ig_om_tensor *t, const double *from);
 // Integers of a constant, in the innermost scope; NULL: not integers.
 int64_t *ig_ed_int_list(ig_edit *e, const ig_om_tensor *t);
-void ig_ed_add_init(ig_edit *e, ig_om_graph *g, const ig_om_tensor *t);
-const ig_om_tensor *ig_ed_find_init(const ig_om_graph *g, const char *name);
 int64_t ig_ed_opset(const ig_edit *e);
 bool ig_ed_is_real(int elem);  // float16, bfloat16, float, double
 // Shape inference, into the types of value_info and outputs.

@@ -91,6 +91,7 @@ static bool take_nodes(extraction *x, const char *name, bool end) {
 }
 
 static ig_status unknown(extraction *x, const char *name) {
+  enum { MOST = 4096 };  // nodes whose modules are suggested
   const ig_om_graph *g = x->g;
   size_t most = ig_mem_add(ig_mem_mul(g->nnodes, 3), g->ninputs);
   const char **names = ig_ed_push(x->e, most, sizeof *names);
@@ -101,9 +102,9 @@ static ig_status unknown(extraction *x, const char *name) {
     names[n++] = g->nodes[i].name;
     if (g->nodes[i].noutputs) names[n++] = g->nodes[i].outputs[0];
     const char *module = ig_ed_module(&g->nodes[i], room, sizeof room);
-    bool fresh = *module != 0;
+    bool fresh = *module != 0 && i < MOST;
     for (size_t k = 0; k < n && fresh; k++) fresh = strcmp(names[k], module) != 0;
-    if (fresh && n < 4096) names[n++] = ig_ed_text(x->e, "%s", module);
+    if (fresh) names[n++] = ig_ed_text(x->e, "%s", module);
   }
   return ig_ed_unknown(x->e, "value, node or module", name, names, n);
 }

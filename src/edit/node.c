@@ -172,17 +172,3 @@ int64_t *ig_ed_int_list(ig_edit *e, const ig_om_tensor *t) {
   }
   return to;
 }
-
-const ig_om_tensor *ig_ed_find_init(const ig_om_graph *g, const char *name) {
-  for (size_t i = 0; i < g->ninits; i++)
-    if (strcmp(g->inits[i]->name, name) == 0) return g->inits[i];
-  return NULL;
-}
-
-void ig_ed_add_init(ig_edit *e, ig_om_graph *g, const ig_om_tensor *t) {
-  const ig_om_tensor **list = t ? ig_ed_push(e, g->ninits + 1, sizeof *list) : NULL;
-  if (!list) return;
-  if (g->ninits) memcpy(list, g->inits, g->ninits * sizeof *list);
-  list[g->ninits++] = t;
-  g->inits = list;
-}

@@ -175,8 +175,7 @@ static ig_status loosen_all(ig_edit *e, bool *changed) {
   if (ig_ed_work_open(&w) == IG_OK) {
     for (size_t i = 0; i < w.g->nnodes && ig_ed_ok(e); i++) {
       ig_om_node n = w.g->nodes[i];
-      // The first one only: what follows it is known when it is.
-      if (!w.changed) loosen(&w, &n);
+      loosen(&w, &n);  // what follows one that changes is known in the next round
       if (!ig_vec_push(e->c->alloc, &w.nodes, n)) ig_ed_no_memory(e);
     }
   }
