@@ -7,11 +7,10 @@
 #include "base/budget.h"
 #include "base/cause.h"
 #include "base/hash.h"
-#include "base/limits.h"
 #include "edit/work.h"
 #include "onnx_read/reader.h"
 
-enum { MAX_ROUNDS = 24, MAX_STEPS = 24, MAX_KEY = 1 << 12, LARGE = 1 << 16 };
+enum { MAX_ROUNDS = 24, MAX_STEPS = 24, MAX_KEY = 1 << 12, LARGE = 1 << 16, MAX_MORE = 1 << 18 };
 
 static void take_node(ig_ed_work *w, ig_om_node n, int depth);
 
@@ -246,6 +245,11 @@ static void put_body(body *b, const ig_om_graph *g, const ig_om_node *n, int dep
     rename_to(b, g->inits[i]->name, ig_ed_constant(w, t, t->name));
   }
   for (size_t i = 0; i < g->nnodes && ig_ed_ok(w->e); i++) {
+    if (++w->brought > MAX_MORE)
+      (void)ig_fail(w->e->c, IG_LIMIT,
+                    "%s: its functions have more than %d nodes where they are called; keep them "
+                    "(keep_functions)",
+                    w->e->m.name, MAX_MORE);
     ig_om_node inner = g->nodes[i];
     bring_names(b, &inner, true);
     bring_attrs(b, &inner);
@@ -335,9 +339,6 @@ static void append(ig_ed_work *w, const ig_om_node *n) {
     ig_ed_no_memory(e);
     return;
   }
-  if (w->nodes.n > ig_limits_of(e->c, NULL).max_nodes)
-    (void)ig_fail(e->c, IG_LIMIT, "%s: its functions expand to more than %zu nodes", e->m.name,
-                  w->nodes.n - 1);
   for (size_t i = 0; i < n->noutputs; i++) {
     ig_ed_value *v = *n->outputs[i] ? ig_ed_val_put(w, n->outputs[i]) : NULL;
     if (v) v->made = w->nodes.n;

@@ -37,6 +37,7 @@ typedef struct ig_ed_work {
   IG_VEC(const ig_om_tensor *) inits;  // new ones
   bool changed;
   uint64_t folded;  // bytes
+  size_t brought;   // nodes of functions and branches
 } ig_ed_work;
 
 // What a rule did with a node: nothing; changed it; there are other values for all of its results.

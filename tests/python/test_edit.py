@@ -202,6 +202,19 @@ def test_simplify_puts_functions_in_place():
     assert ops(edit.simplify(before, keep_functions=True)) == ["AddLeaky", "AddLeaky"]
 
 
+def test_functions_that_call_functions_end():
+    """Each of these calls the one before twice: 2^25 nodes."""
+    before = model([helper.make_node("F24", ["x"], ["y"], domain="mine")], [("x", [2])], [("y", [2])])
+    for i in range(25):
+        op, domain = (f"F{i - 1}", "mine") if i else ("Neg", "")
+        body = [helper.make_node(op, ["a"], ["t"], domain=domain), helper.make_node(op, ["t"], ["o"], domain=domain)]
+        opsets = [helper.make_opsetid("", 17), helper.make_opsetid("mine", 1)]
+        before.functions.append(helper.make_function("mine", f"F{i}", ["a"], ["o"], body, opsets))
+    before.opset_import.append(helper.make_opsetid("mine", 1))
+    with pytest.raises(Exception, match="more than 262144 nodes where they are called"):
+        edit.simplify(before)
+
+
 def test_quantized_weights_are_not_folded():
     before = mlp()
     small = edit.quantize(before)
