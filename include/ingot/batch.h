@@ -5,6 +5,8 @@
 
 #include "ingot/graph.h"
 
+IG_BEGIN_DECLS
+
 // What random operators draw for the slices.
 typedef enum ig_batch_random {
   IG_BATCH_REFUSE,     // nothing: it is an error
@@ -24,5 +26,7 @@ typedef struct ig_batch_args {
 // IG_RUNTIME: random numbers are refused, or an operator's result has no size in common.
 IG_API IG_MUST_USE ig_status ig_batch_run(ig_ctx *c, const ig_graph *g, const ig_batch_args *args,
                                           const ig_value *inputs, ig_value *outs, bool *batched);
+
+IG_END_DECLS
 
 #endif

@@ -14,6 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#if defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+#endif
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 
@@ -40,7 +44,7 @@ static ig_cpu probe(void) {
   return (r[1] & LEAF7_AVX512) == LEAF7_AVX512 && os_saves(0xe6) ? IG_CPU_AVX512 : IG_CPU_AVX2;
 }
 
-bool ig_cpu_has_vnni(void) {
+bool ig_cpu_has_dot8(void) {
   static _Atomic int found = -1;  // cpuid is slow in virtual machines
   if (ig_cpu_level() < IG_CPU_AVX512) return false;
   int v = atomic_load_explicit(&found, memory_order_relaxed);
@@ -60,8 +64,12 @@ static ig_cpu probe(void) {
 #endif
 }
 
-bool ig_cpu_has_vnni(void) {
+bool ig_cpu_has_dot8(void) {
+#if defined(__linux__) && defined(HWCAP_ASIMDDP)
+  return ig_cpu_level() >= IG_CPU_NEON && (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+#else
   return false;
+#endif
 }
 #endif
 

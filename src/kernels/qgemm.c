@@ -116,9 +116,13 @@ static void choose_tiles(job *j) {
     j->exact = ig_qgemm_tile_avx2;
     j->bounded = ig_qgemm_tile_bounded_avx2;
   }
-  if (ig_cpu_level() >= IG_CPU_AVX512 && ig_cpu_has_vnni()) {
+  if (ig_cpu_level() >= IG_CPU_AVX512 && ig_cpu_has_dot8()) {
     j->exact = ig_qgemm_tile_vnni_avx512;
     j->bounded = NULL;
+  }
+#elif defined(__aarch64__)
+  if (ig_cpu_level() >= IG_CPU_NEON) {
+    j->exact = ig_cpu_has_dot8() ? ig_qgemm_tile_neon_dot : ig_qgemm_tile_neon;
   }
 #endif
 }

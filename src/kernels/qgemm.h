@@ -7,7 +7,8 @@
 //
 // AVX2 multiplies four pairs by one instruction whose sums of two products saturate at 16 bits. It
 // is used for blocks that cannot reach this bound (all blocks of activations of 7 bits, which
-// PyTorch's settings for x86 give); others are multiplied as 16 bits. AVX-512 VNNI has no bound.
+// PyTorch's settings for x86 give); others are multiplied as 16 bits. AVX-512 VNNI and NEON have no
+// bound.
 #ifndef KERNELS_QGEMM_H_
 #define KERNELS_QGEMM_H_
 

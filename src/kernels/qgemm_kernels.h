@@ -16,6 +16,9 @@ ig_qgemm_tile_fn ig_qgemm_tile_base;
 ig_qgemm_tile_fn ig_qgemm_tile_avx2;          // exact for all operands
 ig_qgemm_tile_fn ig_qgemm_tile_bounded_avx2;  // exact if no sum of two products leaves 16 bits
 ig_qgemm_tile_fn ig_qgemm_tile_vnni_avx512;
+#elif defined(__aarch64__)
+ig_qgemm_tile_fn ig_qgemm_tile_neon;
+ig_qgemm_tile_fn ig_qgemm_tile_neon_dot;  // needs ig_cpu_has_dot8
 #endif
 
 #endif

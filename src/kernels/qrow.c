@@ -8,6 +8,15 @@
 #include "base/mem.h"
 #include "kernels/qrow_kernels.h"
 
+// The kernels with vectors of this machine.
+#if defined(__x86_64__)
+#define VECTOR_LEVEL IG_CPU_AVX2
+#define VECTOR(name) name##_avx2
+#elif defined(__aarch64__)
+#define VECTOR_LEVEL IG_CPU_NEON
+#define VECTOR(name) name##_neon
+#endif
+
 // Bounds are integers, so clamping comes before rounding; NaN becomes the upper one.
 #define QUANTIZE(name, type, low, high)                                                          \
   IG_CLONES_NARROW void ig_quantize_##name(const float *x, int64_t n, float scale, int32_t zero, \
@@ -61,10 +70,10 @@ static void requantize(const ig_requantize *r, const int32_t *sums, int64_t col,
 
 void ig_requantize_rows(const ig_requantize *r, const int32_t *sums, int64_t ld, int64_t rows,
                         int64_t col, int64_t n, uint8_t *out, int64_t to) {
-#if defined(__x86_64__)
-  if (ig_cpu_level() >= IG_CPU_AVX2) {
+#if defined(VECTOR)
+  if (ig_cpu_level() >= VECTOR_LEVEL) {
     int64_t even = n / 16 * 16;
-    ig_requantize_rows_avx2(r, sums, ld, rows, col, even, out, to);
+    VECTOR(ig_requantize_rows)(r, sums, ld, rows, col, even, out, to);
     for (int64_t i = 0; even < n && i < rows; i++) {
       requantize(r, sums + i * ld + even, col + even, n - even, out + i * to + even);
     }
@@ -104,9 +113,9 @@ IG_CLONES_NARROW void ig_flip_sign(const uint8_t *x, int64_t n, uint8_t *out) {
 // How many elements were computed.
 static int64_t by_vectors(const ig_qbinary *s, bool is_signed, bool product, const uint8_t *x,
                           const uint8_t *y, int64_t n, uint8_t *out) {
-#if defined(__x86_64__)
-  if (ig_cpu_level() >= IG_CPU_AVX2) {
-    ig_qbinary_avx2(s, is_signed, product, x, y, n / 16 * 16, out);
+#if defined(VECTOR)
+  if (ig_cpu_level() >= VECTOR_LEVEL) {
+    VECTOR(ig_qbinary)(s, is_signed, product, x, y, n / 16 * 16, out);
     return n / 16 * 16;
   }
 #else
@@ -165,10 +174,10 @@ static void depth_block(int64_t from, int64_t n, int64_t taps, const uint8_t *co
 void ig_qdepth(int64_t channels, int64_t taps, const uint8_t *const *x, const int16_t *w,
                const int32_t *first, int32_t *sums) {
   int64_t c = 0;
-#if defined(__x86_64__)
-  if (ig_cpu_level() >= IG_CPU_AVX2) {
+#if defined(VECTOR)
+  if (ig_cpu_level() >= VECTOR_LEVEL) {
     c = channels / LANES * LANES;
-    ig_qdepth_avx2(c, taps, x, w, first, sums);
+    VECTOR(ig_qdepth)(c, taps, x, w, first, sums);
   }
 #endif
   for (; c < channels; c += LANES) {

@@ -20,6 +20,7 @@
 #include "base/threads.h"
 #include "kernels/reduce_elem.h"
 #include "kernels/scratch.h"
+#include "portion.h"
 
 static uint32_t seed = 1;
 static uint32_t random_bits(void) {
@@ -216,6 +217,7 @@ typedef struct shape {
 } shape;
 
 static void check(const type *t, shape s, layout la, layout lb, bool gap, int scalars) {
+  if (!test_due((double)s.batch * (double)s.m * (double)s.n * (double)s.k)) return;
   char what[160];
   (void)snprintf(what, sizeof what,
                  "level %d threads %d batch %d: %dx%dx%d layouts %d %d gap %d scalars %d",
@@ -385,6 +387,7 @@ static void test_nan_and_inf(void **state) {
 }
 
 static void packed_case(int t, shape s, layout la, layout lb, int scalars) {
+  if (!test_due((double)s.m * (double)s.n * (double)s.k)) return;
   matrix a = matrix_of(1, s.m, s.k, la);
   matrix b = matrix_of(1, s.k, s.n, lb);
   matrix c = matrix_of(1, s.m, s.n, ROWS_GAP);
@@ -436,6 +439,7 @@ static void test_threads_do_not_change_results(void **state) {
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
     for (int l = 0; l < 2; l++) {
       shape s = shapes[i];
+      if (!test_due((double)s.batch * (double)s.m * (double)s.n * (double)s.k)) continue;
       matrix a = matrix_of(s.batch, s.m, s.k, ROWS);
       matrix b = matrix_of(s.batch, s.k, s.n, l ? COLUMNS : ROWS);
       matrix c = matrix_of(s.batch, s.m, s.n, ROWS);

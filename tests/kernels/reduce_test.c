@@ -4,6 +4,7 @@
 #include "kernels/reduce.h"
 
 #include "kernels/elems.h"
+#include "portion.h"
 
 static const ig_axis shapes[] = {
     {1, 1, 1},      {3, 7, 1},     {2, 31, 1},  {5, 32, 1},   {2, 100, 1},   {1, 5000, 1},
@@ -67,6 +68,7 @@ static void check_op(ig_reduce_op op, ig_elem e, ig_axis a) {
   bool floats = e <= IG_ELEM_BF16;
   if (op == IG_REDUCE_MEAN && !floats) return;
   if (op == IG_REDUCE_PROD && a.n > 40) return;
+  if (!test_due((double)(a.outer * a.n * a.inner))) return;
   ig_elem out = e;
   if (op == IG_REDUCE_ANY || op == IG_REDUCE_ALL) out = IG_ELEM_BOOL;
   if (!floats && (op == IG_REDUCE_SUM || op == IG_REDUCE_PROD)) out = IG_ELEM_I64;
@@ -88,6 +90,7 @@ static void all_ops(void) {
 }
 
 static void check_arg(ig_elem e, ig_axis a) {
+  if (!test_due((double)(a.outer * a.n * a.inner))) return;
   void *x = tensor(e, a.outer * a.n * a.inner, true);
   int64_t rows = a.outer * a.inner;
   int64_t *index = tensor(IG_ELEM_I64, rows, false);
@@ -119,6 +122,7 @@ static void all_args(void) {
 }
 
 static void check_var(ig_elem e, ig_axis a) {
+  if (!test_due((double)(a.outer * a.n * a.inner))) return;
   int64_t rows = a.outer * a.inner;
   void *x = tensor(e, a.outer * a.n * a.inner, true);
   void *mean = tensor(e, rows, false);
@@ -142,6 +146,7 @@ static void check_var(ig_elem e, ig_axis a) {
 }
 
 static void check_norm(ig_elem e, ig_axis a, double p) {
+  if (!test_due((double)(a.outer * a.n * a.inner))) return;
   int64_t rows = a.outer * a.inner;
   void *x = tensor(e, a.outer * a.n * a.inner, true);
   void *y = tensor(e, rows, false);

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many of a test's many similar cases run. Emulated processors compute fifty times slower than
+// real ones: their files in packaging/cross name a portion n, which meson passes as
+// INGOT_TEST_PORTION, and about one case in n runs there, of long cases fewer. Everywhere else all
+// of them run.
+#ifndef TESTS_PORTION_H_
+#define TESTS_PORTION_H_
+
+#include <stdbool.h>
+
+// Whether the next case runs, which multiplies and adds about `work` times. The same cases are
+// chosen in every run.
+bool test_due(double work);
+
+#endif
