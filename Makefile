@@ -118,8 +118,8 @@ dist: prepare
 deb: build
 	@tools/deb $(RELEASE) $(CURDIR)/$(VENV)/bin/python
 
-# Kernels and formats: what depends on the processor.
-ARM_TESTS = kernels/gemm kernels/conv kernels/layer kernels/reduce kernels/softmax tensor/transpose codec/inflate codec/zip base/threads
+# What depends on the processor: threads, kernels, how operators and plans use them; and all formats.
+ARM_TESTS = $(sort $(patsubst tests/%_test.c,%,$(wildcard $(foreach d,base tensor kernels op rt,tests/$(d)/*_test.c))) $(S390X_TESTS))
 arm: prepare
 	@tools/bootstrap arm
 	@tools/sysroot arm64 packaging/cross/aarch64.ini.in
@@ -139,7 +139,7 @@ s390x: build
 	@tools/same_files $(RELEASE)/ingot qemu-s390x -L /usr/s390x-linux-gnu build/s390x/ingot
 
 # A second compiler, with warnings as errors, and what differs by compiler: kernels and formats.
-CLANG_TESTS = $(sort $(ARM_TESTS) $(S390X_TESTS))
+CLANG_TESTS = $(ARM_TESTS)
 clang: prepare
 	@tools/bootstrap lint
 	@CC=clang tools/configure build/clang $(OPTIONS) -Dextension=disabled

@@ -28,7 +28,8 @@ static ig_status capture(ig_ctx *c, const ig_dim *x, const ig_dim *z, ig_program
   ig_export_input inputs[] = {{"x", NULL, x}, {"z", NULL, z}};
   inputs[0].example = rows(c, 4);
   inputs[1].example = rows(c, 5);
-  ig_export_args args = {.fn = shifted, .inputs = inputs, .ninputs = 2, .noutputs = 1};
+  ig_export_args args = {
+      .size = sizeof args, .fn = shifted, .inputs = inputs, .ninputs = 2, .noutputs = 1};
   return ig_export(c, &args, out);
 }
 

@@ -49,7 +49,8 @@ static ig_status capture(ig_ctx *c, mlp *m, ig_tensor *x, model_fn *fn, ig_progr
                              {IG_STATE_PARAMETER, "fc1.bias", m->b1},
                              {IG_STATE_PARAMETER, "fc2.weight", m->w2},
                              {IG_STATE_PARAMETER, "fc2.bias", m->b2}};
-  ig_export_args args = {.fn = fn,
+  ig_export_args args = {.size = sizeof args,
+                         .fn = fn,
                          .user = m,
                          .inputs = &input,
                          .ninputs = 1,
@@ -110,7 +111,7 @@ static bool run(ig_ctx *c, mlp *m) {
 
   if (capture(c, m, x, forward_fn, &whole) != IG_OK) goto done;
   show(c, "captured", whole);
-  ig_decompose_args level = {.level = IG_DECOMPOSE_CORE};
+  ig_decompose_args level = {.size = sizeof level, .level = IG_DECOMPOSE_CORE};
   if (ig_program_decompose(c, whole, &level, &core) != IG_OK) goto done;
   show(c, "decomposed to Core ATen", core);
   agree = compare(c, whole, x, y) < 1e-6 && compare(c, core, x, y) < 1e-6;
@@ -118,7 +119,8 @@ static bool run(ig_ctx *c, mlp *m) {
 
   ig_tensor *loss = ig_sum(c, forward(c, m, x));
   ig_tensor *grad = NULL;
-  ig_backward_args args = {.outputs = &loss, .noutputs = 1, .inputs = &m->w2, .ninputs = 1};
+  ig_backward_args args = {
+      .size = sizeof args, .outputs = &loss, .noutputs = 1, .inputs = &m->w2, .ninputs = 1};
   if (ig_backward(c, &args, &grad) != IG_OK) goto done;
   printf("# gradient of fc2.weight, first row:");
   for (int64_t i = 0; i < 8; i++) printf(" %.4g", ig_tensor_get(grad, i));

@@ -86,8 +86,12 @@ static void choice(ig_ctx *c, ig_tensor *const *in, ig_tensor **out, void *user)
   branch yes = {.scale = STATE(0)};
   branch no = {0};
   ig_branch branches[] = {{.fn = run_branch, .user = &yes}, {.fn = run_branch, .user = &no}};
-  ig_cond_args args = {
-      .pred = &pred, .yes = &branches[0], .no = &branches[1], .operands = &operand, .noperands = 1};
+  ig_cond_args args = {.size = sizeof args,
+                       .pred = &pred,
+                       .yes = &branches[0],
+                       .no = &branches[1],
+                       .operands = &operand,
+                       .noperands = 1};
   size_t n = 0;
   const ig_value *results = ig_cond(c, &args, &n);
   out[0] = results ? ig_add_tensor(c, results[0].tensor, in[0]) : NULL;
@@ -120,7 +124,8 @@ static void show_signature(const ig_program *p) {
 
 static int show(ig_ctx *c, const model *m, ig_level level) {
   static const char *const names[] = {"inference", "training", "dispatched", "decomposed"};
-  ig_export_args args = {.fn = m->fn,
+  ig_export_args args = {.size = sizeof args,
+                         .fn = m->fn,
                          .user = (void *)m,
                          .inputs = m->inputs,
                          .ninputs = m->ninputs,

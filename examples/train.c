@@ -69,8 +69,10 @@ int main(void) {
   for (int n = 0; n < STEPS && ig_ctx_status(c) == IG_OK; n++) {
     ig_scope s = ig_scope_open(c);
     ig_tensor *loss = loss_of(c, &m, x, y);
-    if (loss &&
-        ig_backward(c, &(ig_backward_args){.outputs = &loss, .noutputs = 1}, NULL) == IG_OK) {
+    if (loss && ig_backward(c,
+                            &(ig_backward_args){
+                                .size = sizeof(ig_backward_args), .outputs = &loss, .noutputs = 1},
+                            NULL) == IG_OK) {
       last = (double)*(const float *)ig_tensor_data(loss);
       if (n == 0) first = last;
       adam(c, &m);

@@ -93,7 +93,7 @@ int main(void) {
   ig_partitions parts = {0};
   bool good = false;
   if (p && ig_program_joint(c, p, &joint) == IG_OK) {
-    ig_partition_args args = {.method = IG_PARTITION_MIN_CUT, .nforward = 1};
+    ig_partition_args args = {.size = sizeof args, .method = IG_PARTITION_MIN_CUT, .nforward = 1};
     (void)ig_grad_set_enabled(c, false);  // the graphs have the gradients
     if (ig_partition(c, ig_program_graph(joint), &args, &parts) == IG_OK) {
       good = train(c, &parts, params);

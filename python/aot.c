@@ -114,6 +114,7 @@ static PyObject *partition(PyObject *module, PyObject *args) {
   ig_ctx *c = py_ctx();
   if (!py_fx_sync(c, g)) return NULL;
   ig_partition_args how = {
+      .size = sizeof how,
       .method = strcmp(method, "min_cut") == 0 ? IG_PARTITION_MIN_CUT : IG_PARTITION_DEFAULT,
       .nforward = (size_t)forward,
       .ntangents = (size_t)tangents};

@@ -208,7 +208,8 @@ static PyObject *run_backward(PyObject *module, PyObject *args, PyObject *kwargs
     if (at[1] && n[1] != n[0]) {
       PyErr_Format(PyExc_RuntimeError, "got %zu tensors and %zu gradients", n[0], n[1]);
     } else {
-      ig_backward_args a = {.outputs = at[0],
+      ig_backward_args a = {.size = sizeof a,
+                            .outputs = at[0],
                             .noutputs = n[0],
                             .seeds = at[1],
                             .inputs = at[2],
@@ -255,7 +256,8 @@ static PyObject *backward(PyObject *o, PyObject *args, PyObject *kwargs) {
     if (at && n == 0) {
       PyErr_SetString(PyExc_RuntimeError, "`inputs` argument to `backward()` cannot be empty.");
     } else {
-      ig_backward_args a = {.outputs = &self,
+      ig_backward_args a = {.size = sizeof a,
+                            .outputs = &self,
                             .noutputs = 1,
                             .seeds = &seed,
                             .inputs = at,

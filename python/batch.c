@@ -128,9 +128,9 @@ static ig_graph *close_capture(const job *j, PyObject *outs) {
 static ig_graph *graph_of(job *j) {
   ig_ctx *c = j->c;
   if (!open_capture(j)) return NULL;
-  j->args.size = ig_const(0);
+  j->args.slices = ig_const(0);
   for (size_t i = 0; i < j->n; i++) {
-    if (dim_at(j, i) >= 0) j->args.size = ig_sizes(tensor_at(j, i))[dim_at(j, i)];
+    if (dim_at(j, i) >= 0) j->args.slices = ig_sizes(tensor_at(j, i))[dim_at(j, i)];
   }
   // Calls are for the capture alone, also while it infers shapes.
   ig_mode_scope mode = ig_mode_push(c, &(ig_mode_change){IG_MODE_REWRITE, {.rewrite = NULL}});
@@ -255,6 +255,7 @@ static PyObject *batch_run(PyObject *module, PyObject *args) {
     return NULL;
   }
   j.n = (size_t)PyTuple_GET_SIZE(j.inputs);
+  j.args.size = sizeof j.args;
   j.args.random = (ig_batch_random)random;
   if ((size_t)PyTuple_GET_SIZE(j.dims) != j.n) {
     PyErr_SetString(PyExc_ValueError, "batch_run: expected one dim per input");

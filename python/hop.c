@@ -129,7 +129,7 @@ static PyObject *hop_cond(PyObject *module, PyObject *args) {
   ig_branch t = branch_of(&(callee){yes, "cond"});
   ig_branch f = branch_of(&(callee){no, "cond"});
   ig_value p;
-  ig_cond_args a = {.pred = &p, .yes = &t, .no = &f};
+  ig_cond_args a = {.size = sizeof a, .pred = &p, .yes = &t, .no = &f};
   const ig_value *outs = NULL;
   size_t n = 0;
   if (to_value(pred, &p)) a.operands = to_values(c, operands, &a.noperands);
@@ -201,7 +201,7 @@ static PyObject *hop_scan(PyObject *module, PyObject *args) {
   ig_scope s = ig_scope_open(c);
   bool inside = begin(c, &ig_hop_scan);
   ig_branch combine = branch_of(&(callee){fn, "scan"});
-  ig_scan_args a = {.combine = &combine, .dim = dim, .reverse = reverse != 0};
+  ig_scan_args a = {.size = sizeof a, .combine = &combine, .dim = dim, .reverse = reverse != 0};
   const ig_value *outs = NULL;
   size_t n = 0;
   a.init = to_values(c, init, &a.ninit);
@@ -376,7 +376,8 @@ static PyObject *capture_end_graph(PyObject *module, PyObject *args) {
   if (st == IG_OK && composite) {
     ig_graph *lower = NULL;
     direct_trace direct = {false};
-    ig_decompose_args level = {.level = IG_DECOMPOSE_COMPOSITE,
+    ig_decompose_args level = {.size = sizeof level,
+                               .level = IG_DECOMPOSE_COMPOSITE,
                                .once = true,
                                .whole = whole != 0,
                                .keep = keep_direct,

@@ -528,7 +528,7 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
   const char *external = "auto";
   PyObject *inputs = Py_None;
   PyObject *outputs = Py_None;
-  ig_onnx_options options = {0};
+  ig_onnx_options options = {.size = sizeof options};
   int functions = 0;
   int as_inputs = 0;
   int defaults = 0;

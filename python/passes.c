@@ -302,7 +302,8 @@ static bool replace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *
 static PyObject *run(PyObject *o, bool core, bool once, const table *t) {
   ig_ctx *c = py_ctx();
   ig_program *p = NULL;
-  ig_decompose_args a = {.level = core ? IG_DECOMPOSE_CORE : IG_DECOMPOSE_COMPOSITE,
+  ig_decompose_args a = {.size = sizeof a,
+                         .level = core ? IG_DECOMPOSE_CORE : IG_DECOMPOSE_COMPOSITE,
                          .also = t->also,
                          .preserve = t->preserve,
                          .once = once};
@@ -354,8 +355,11 @@ static PyObject *decompose_graph(PyObject *module, PyObject *args) {
   PyObject *out = NULL;
   ig_ctx *c = py_ctx();
   if (g && py_fx_sync(c, g) && take_table(&t, given)) {
-    ig_decompose_args a = {
-        .level = IG_DECOMPOSE_COMPOSITE, .also = t.also, .keep = keep_detach, .user = &t};
+    ig_decompose_args a = {.size = sizeof a,
+                           .level = IG_DECOMPOSE_COMPOSITE,
+                           .also = t.also,
+                           .keep = keep_detach,
+                           .user = &t};
     if (PyDict_GET_SIZE(t.functions)) a.replace = replace;
     ig_graph *lower = NULL;
     if (ig_graph_decompose(c, g, &a, &lower) == IG_OK) {

@@ -71,6 +71,7 @@ typedef enum ig_partition_method {
 } ig_partition_method;
 
 typedef struct ig_partition_args {
+  size_t size;  // sizeof(ig_partition_args)
   ig_partition_method method;
   size_t nforward;   // outputs of the forward graph: the first ones
   size_t ntangents;  // placeholders of the backward graph: the last ones

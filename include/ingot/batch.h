@@ -15,7 +15,8 @@ typedef enum ig_batch_random {
 } ig_batch_random;
 
 typedef struct ig_batch_args {
-  ig_int size;  // number of slices
+  size_t size;    // sizeof(ig_batch_args)
+  ig_int slices;  // how many
   ig_batch_random random;
   const bool *batched;  // per placeholder: dim 0 of its value numbers the slices
 } ig_batch_args;

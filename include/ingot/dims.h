@@ -40,6 +40,7 @@ IG_API ig_tensor *ig_capture_input_dims(ig_ctx *c, const char *name, const char 
 IG_API ig_status ig_capture_inputs_done(ig_ctx *c);
 
 typedef struct ig_solve_options {
+  size_t size;                // sizeof(ig_solve_options)
   bool strict;                // the message of strict mode
   bool no_forced;             // guards that are too complex are deferred instead of specialized
   bool allow_complex_guards;  // guards become assertions of the program

@@ -3,9 +3,8 @@
 // has. All front ends use it, so that a model written in C and its Python equivalent give the same
 // program.
 //
-//   ig_export_args args = {.fn = forward, .inputs = &x, .ninputs = 1, .noutputs = 1};
-//   ig_program *p = NULL;
-//   ig_status st = ig_export(c, &args, &p);
+//   ig_export_args args = {.size = sizeof args, .fn = forward, .inputs = &x, .ninputs = 1,
+//   .noutputs = 1}; ig_program *p = NULL; ig_status st = ig_export(c, &args, &p);
 #ifndef INGOT_EXPORT_H_
 #define INGOT_EXPORT_H_
 
@@ -37,6 +36,7 @@ typedef struct ig_export_state {
 // A model as a C function. fn computes its outputs by operator calls on fake inputs; it may read
 // and write the real tensors listed in `state`.
 typedef struct ig_export_args {
+  size_t size;  // sizeof(ig_export_args)
   void (*fn)(ig_ctx *c, ig_tensor *const *inputs, ig_tensor **outputs, void *user);
   void *user;
   const ig_export_input *inputs;

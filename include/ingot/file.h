@@ -94,6 +94,7 @@ typedef struct ig_onnx_sequence {
   int64_t size;
 } ig_onnx_sequence;
 typedef struct ig_onnx_options {
+  size_t size;       // sizeof(ig_onnx_options)
   int opset;         // 0: the default
   int converted_to;  // an older opset that the caller converts the model to; 0: none
   ig_onnx_external external;

@@ -22,6 +22,7 @@ IG_API bool ig_inference_set_enabled(ig_ctx *c, bool on);
 
 // One backward pass.
 typedef struct ig_backward_args {
+  size_t size;  // sizeof(ig_backward_args)
   ig_tensor *const *outputs;
   size_t noutputs;
   ig_tensor *const *seeds;   // gradient per output; NULL, or a member NULL: ones for one element

@@ -152,6 +152,7 @@ typedef enum ig_decompose_level {
   IG_DECOMPOSE_CORE,       // also those that Core ATen lacks: run_decompositions()
 } ig_decompose_level;
 typedef struct ig_decompose_args {
+  size_t size;  // sizeof(ig_decompose_args)
   ig_decompose_level level;
   const char *const *also;      // further targets, "aten.leaky_relu.default"; terminated by NULL
   const char *const *preserve;  // targets to keep; terminated by NULL

@@ -25,6 +25,7 @@ typedef struct ig_branch {
 // results with the same dtypes and shapes (IG_BRANCH reports the first difference). order: see
 // ig_operand_order.
 typedef struct ig_cond_args {
+  size_t size;  // sizeof(ig_cond_args)
   const ig_value *pred;
   const ig_branch *yes;
   const ig_branch *no;
@@ -53,6 +54,7 @@ IG_API const ig_value *ig_while_loop(ig_ctx *c, const ig_branch *cond, const ig_
 // (carry, y) = combine(carry, slices of xs along dim) from the first slice to the last, or, when
 // reverse, the other way: the last carry, followed by the y stacked along dimension 0.
 typedef struct ig_scan_args {
+  size_t size;  // sizeof(ig_scan_args)
   const ig_branch *combine;
   const ig_value *init;
   size_t ninit;

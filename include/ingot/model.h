@@ -21,9 +21,9 @@
 // Errors. Functions that can fail return an ig_status; ig_ctx_error of the context has the text.
 // Errors of a context are sticky (ingot/ctx.h): call ig_ctx_clear before continuing after one.
 //
-// Stability. Structs that the caller fills begin with their size, so that a library can be newer
-// than its caller: `ig_model_options o = {.size = sizeof o}`, the rest 0. Structs that the library
-// returns are accessed through pointers and grow only at their end.
+// Stability. Structs of options begin with their size, so that a library can be newer than its
+// caller: `ig_model_options o = {.size = sizeof o}`, the rest 0. Structs that the library returns
+// are accessed through pointers and grow only at their end. docs/embedding.md has the whole policy.
 #ifndef INGOT_MODEL_H_
 #define INGOT_MODEL_H_
 

@@ -7,6 +7,7 @@
 #include "arrays/torch_file.h"
 #include "arrays/torch_zip.h"
 #include "base/cause.h"
+#include "base/options.h"
 #include "codec/bits.h"
 
 enum { TAR_MAGIC = 257 };
@@ -86,8 +87,8 @@ ig_status ig_torch_parse_with(ig_ctx *c, const char *name, ig_bytes bytes, ig_fi
                               const ig_torch_options *o, ig_object **out) {
   *out = NULL;
   if (ig_ctx_status(c) != IG_OK) return ig_ctx_status(c);
-  ig_torch_options all = {.size = sizeof all};
-  if (o) memcpy(&all, o, o->size < sizeof all ? o->size : sizeof all);
+  ig_torch_options all;
+  IG_OPTIONS_TAKE(&all, o, place);
   ig_unpack proto = {.limits = ig_limits_of(c, all.limits),
                      .allow = all.allow,
                      .allow_user = all.user,

@@ -12,6 +12,7 @@
 #include "base/budget.h"
 #include "base/cause.h"
 #include "base/clock.h"
+#include "base/options.h"
 
 // Memory beyond that of the machine would only be swapped, or get a process killed.
 static uint64_t machine_memory(void) {
@@ -35,9 +36,8 @@ ig_limits ig_limits_default(void) {
 }
 
 ig_limits ig_limits_given(const ig_limits *given) {
-  ig_limits all = {.size = 0};
-  if (given) memcpy(&all, given, given->size < sizeof all ? given->size : sizeof all);
-  all.size = sizeof all;
+  ig_limits all;
+  IG_OPTIONS_TAKE(&all, given, max_memory);
   return all;
 }
 

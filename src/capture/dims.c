@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cause.h"
+#include "base/options.h"
 #include "ingot/aten.h"
 #include "op/draft.h"
 #include "op/record.h"
@@ -304,10 +305,12 @@ ig_status ig_capture_inputs_done(ig_ctx *c) {
 
 ig_status ig_capture_options(ig_ctx *c, const ig_solve_options *options) {
   ig_env *env = c->status == IG_OK ? ig_env_get(c) : NULL;
+  ig_solve_options all;
+  IG_OPTIONS_TAKE(&all, options, ask_empty);
   if (env) {
-    env->deferred = options && options->allow_complex_guards;
-    env->asks_empty = options && options->ask_empty;
-    env->keeps_checked = options && options->strict;
+    env->deferred = all.allow_complex_guards;
+    env->asks_empty = all.ask_empty;
+    env->keeps_checked = all.strict;
   }
   return c->status;
 }

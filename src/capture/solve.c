@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cause.h"
+#include "base/options.h"
 #include "capture/dims.h"
 #include "sym/report.h"
 
@@ -471,8 +472,9 @@ static void conclude(verdict *v, const ig_solve_options *o) {
 }
 
 ig_status ig_capture_solve(ig_ctx *c, const ig_solve_options *options) {
-  static const ig_solve_options usual = {0};
-  const ig_solve_options *o = options ? options : &usual;
+  ig_solve_options all;
+  IG_OPTIONS_TAKE(&all, options, ask_empty);
+  const ig_solve_options *o = &all;
   ig_dims *d = ig_dims_get(c);
   if (!d || ig_capture_inputs_done(c) != IG_OK) return c->status;
   d->finite = o->no_forced;

@@ -83,7 +83,7 @@ static int save_onnx(const char *path, void *user) {
     ig_status done = ig_onnx_convert(j->c, onnx, (int)o.opset, external(), path, NULL);
     return done == IG_OK ? CLI_OK : cli_fail(j->c, path, CLI_REFUSED);
   }
-  ig_onnx_options options = {.opset = (int)o.opset, .external = external()};
+  ig_onnx_options options = {.size = sizeof options, .opset = (int)o.opset, .external = external()};
   ig_status st = ig_program_convert_onnx(j->c, program_of(j), &options, path, NULL);
   return st == IG_OK ? CLI_OK : cli_fail(j->c, path, CLI_REFUSED);
 }

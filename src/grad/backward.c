@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/options.h"
 #include "grad/grad.h"
 #include "op/formula.h"
 
@@ -434,7 +435,10 @@ static bool sweep_run(sweep *s) {
   return ok && run(s) && check_unused(s);
 }
 
-ig_status ig_backward(ig_ctx *c, const ig_backward_args *args, ig_tensor **grads) {
+ig_status ig_backward(ig_ctx *c, const ig_backward_args *given, ig_tensor **grads) {
+  ig_backward_args all;
+  IG_OPTIONS_TAKE(&all, given, accumulate);
+  const ig_backward_args *args = &all;
   bool answers = args->inputs && !args->accumulate;
   for (size_t i = 0; answers && i < args->ninputs; i++) grads[i] = NULL;
   if (c->status != IG_OK) return c->status;

@@ -88,8 +88,12 @@ static const ig_value *append_grads(ig_ctx *c, const ig_value *inputs, size_t ni
     if (wants) wanted[count++] = inputs[i].tensor;
   }
   ig_tensor *loss = outs[at].tensor;
-  ig_backward_args args = {
-      .outputs = &loss, .noutputs = 1, .inputs = wanted, .ninputs = count, .allow_unused = true};
+  ig_backward_args args = {.size = sizeof args,
+                           .outputs = &loss,
+                           .noutputs = 1,
+                           .inputs = wanted,
+                           .ninputs = count,
+                           .allow_unused = true};
   if (count && ig_backward(c, &args, grads) != IG_OK) return NULL;
   for (size_t i = 0; i < *n; i++) all[i] = outs[i];
   for (size_t i = 0; i < count; i++) all[*n + i] = ig_of_tensor(grads[i]);

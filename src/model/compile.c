@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/crc.h"
+#include "base/options.h"
 #include "ingot/diff.h"
 #include "model/compiled.h"
 #include "model/session.h"
@@ -276,11 +277,7 @@ ig_status ig_session_compile(ig_session *s, const char *path, const ig_compile_o
                    s->m->name);
   }
   writer w = {.c = c, .parts = {ig_sink_memory(c->alloc), ig_sink_memory(c->alloc)}};
-  w.options = (ig_compile_options){.size = sizeof w.options};
-  if (options) {
-    memcpy(&w.options, options,
-           options->size < sizeof w.options ? options->size : sizeof w.options);
-  }
+  IG_OPTIONS_TAKE(&w.options, options, report_user);
   ig_scope scope = ig_scope_open(c);
   w.precision = ig_session_is_int8(s) ? IG_PRECISION_INT8 : IG_PRECISION_F32;
   ig_status st = compile(&w, s, path);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/options.h"
 #include "ingot/texts.h"
 
 const char *ig_diff_part_word(ig_diff_part part) {
@@ -387,8 +388,7 @@ ig_status ig_model_diff(ig_ctx *c, const ig_model *a, const ig_model *b,
   *n = 0;
   if (c->status != IG_OK) return c->status;
   ig_differ d = {.c = c, .a = a, .b = b};
-  size_t size = options && options->size < sizeof d.options ? options->size : sizeof d.options;
-  if (options) memcpy(&d.options, options, size);
+  IG_OPTIONS_TAKE(&d.options, options, weights);
   d.names = ig_map_make(c->alloc);
   d.unnames = ig_map_make(c->alloc);
   compare(&d);

@@ -302,7 +302,7 @@ static void count(costs *k, const ig_layer **list, size_t *n) {
   ig_program *core = NULL;
   ig_program *p = ig_model_runnable(k->m);
   k->root = new_layer(k, NULL, "", "");
-  ig_decompose_args args = {.level = IG_DECOMPOSE_CORE};
+  ig_decompose_args args = {.size = sizeof args, .level = IG_DECOMPOSE_CORE};
   bool ok = k->root && find_names(k, p) && walk_program(k, p, false) &&
             ig_program_decompose(k->c, p, &args, &core) == IG_OK && walk_program(k, core, true) &&
             add_weights(k);

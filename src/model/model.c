@@ -9,6 +9,7 @@
 #include "base/budget.h"
 #include "base/explain.h"
 #include "base/limits.h"
+#include "base/options.h"
 #include "base/str.h"
 #include "model/compiled.h"
 #include "rt/packs.h"
@@ -269,14 +270,6 @@ static ig_status read_model(ig_ctx *c, ig_model *m) {
   return st;
 }
 
-// Options of an older caller are shorter: missing fields are 0.
-static void take_options(ig_model_options *to, const ig_model_options *from) {
-  *to = (ig_model_options){.size = sizeof *to};
-  if (!from) return;
-  memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
-  to->size = sizeof *to;
-}
-
 // Takes ownership of the file.
 static ig_status create(ig_ctx *c, const char *name, ig_file *file, bool in_memory,
                         const ig_model_options *options, ig_model **out) {
@@ -292,7 +285,7 @@ static ig_status create(ig_ctx *c, const char *name, ig_file *file, bool in_memo
   m->file = file;
   m->in_memory = in_memory;
   m->root = "";
-  take_options(&m->options, options);
+  IG_OPTIONS_TAKE(&m->options, options, progress_user);
   m->limits = ig_limits_of(c, m->options.limits);
   m->name = ig_model_text(c, m, name);
   const ig_account outer = ig_account_open(c, &m->limits);

@@ -91,7 +91,8 @@ ig_status ig_model_export_script(ig_ctx *c, const ig_model *m, void *state, cons
     ports[n++] = (ig_export_input){.name = m->inputs.at[i]->name, .example = inputs[i].tensor};
   }
   bool ok = (ports || no_memory(&e)) && collect(&e, e.script->module, "");
-  ig_export_args args = {.fn = forward,
+  ig_export_args args = {.size = sizeof args,
+                         .fn = forward,
                          .user = &e,
                          .inputs = ports,
                          .ninputs = n,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cause.h"
+#include "base/options.h"
 #include "base/str.h"
 #include "ingot/diff.h"
 #include "model/session.h"
@@ -61,11 +62,9 @@ ig_status ig_session_clone(ig_ctx *c, const ig_session *s, ig_session **out) {
   return ig_session_create_with(c, s->m, &s->options, out);
 }
 
-// A caller of an older library gives fewer fields.
 static ig_session_options complete(const ig_session_options *given) {
-  ig_session_options o = {.size = sizeof o};
-  if (given) memcpy(&o, given, given->size < sizeof o ? given->size : sizeof o);
-  o.size = sizeof o;
+  ig_session_options o;
+  IG_OPTIONS_TAKE(&o, given, precision);
   return o;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cause.h"
+#include "base/options.h"
 #include "ingot/library.h"
 #include "onnx/convention.h"
 #include "onnx/functions.h"
@@ -135,8 +136,11 @@ static ig_status lower(ig_onnx *x, const ig_program *p, ig_program **out) {
   }
   ig_status st = IG_OK;
   if (needs_lowering(x, ig_program_graph(p))) {
-    ig_decompose_args args = {
-        .level = IG_DECOMPOSE_CORE, .functional = whole, .replace = replace, .keep = keep};
+    ig_decompose_args args = {.size = sizeof args,
+                              .level = IG_DECOMPOSE_CORE,
+                              .functional = whole,
+                              .replace = replace,
+                              .keep = keep};
     args.user = x;
     st = ig_program_decompose(x->c, p, &args, out);
     refuse_fixed_sizes(x, ig_program_graph(p));
@@ -381,11 +385,12 @@ static ig_status check_names(ig_ctx *c, const ig_program *p, const ig_onnx_optio
   return ig_ctx_status(c);
 }
 
-static ig_status write_to(ig_ctx *c, const ig_program *p, const ig_onnx_options *options,
+static ig_status write_to(ig_ctx *c, const ig_program *p, const ig_onnx_options *given,
                           const target *to) {
-  static const ig_onnx_options plain = {0};
+  ig_onnx_options all;
+  IG_OPTIONS_TAKE(&all, given, user);
+  const ig_onnx_options *options = &all;
   if (ig_ctx_status(c) != IG_OK) return ig_ctx_status(c);
-  if (!options) options = &plain;
   int opset = options->opset ? options->opset : IG_ONNX_OPSET_DEFAULT;
   if (opset < IG_ONNX_OPSET_OLDEST || opset > IG_ONNX_OPSET_NEWEST) {
     return ig_fail(c, IG_INVALID | IG_E_ONNX_OPSET, "ONNX: opset %d is not known, %d to %d are",

@@ -3,6 +3,7 @@
 // converted.
 #include "base/cause.h"
 #include "base/file.h"
+#include "base/options.h"
 #include "ingot/file.h"
 #include "ingot/onnx.h"
 #include "onnx/proto_model.h"
@@ -12,7 +13,8 @@ enum { FIRST = 7 };
 
 static ig_status convert(ig_ctx *c, const ig_program *p, const ig_onnx_options *options,
                          const char *path, ig_sink *sink) {
-  ig_onnx_options at = *options;
+  ig_onnx_options at;
+  IG_OPTIONS_TAKE(&at, options, user);
   at.opset = IG_ONNX_OPSET_OLDEST;
   at.converted_to = options->opset;
   ig_onnx_model *m = NULL;

@@ -110,7 +110,7 @@ static void cond_capture(ig_rd *r, const ig_om_graph *yes, const ig_om_graph *no
   body bodies[2] = {{r, yes, 0, yes->noutputs, elems}, {r, no, 0, no->noutputs, NULL}};
   ig_branch branches[2] = {{.fn = call_body, .user = &bodies[0]},
                            {.fn = call_body, .user = &bodies[1]}};
-  ig_cond_args args = {.pred = &pred, .yes = &branches[0], .no = &branches[1]};
+  ig_cond_args args = {.size = sizeof args, .pred = &pred, .yes = &branches[0], .no = &branches[1]};
   size_t n = 0;
   const ig_value *outs = ig_cond(r->c, &args, &n);
   for (size_t i = 0; outs && i < n; i++) {
@@ -586,8 +586,12 @@ static void scan_capture(ig_rd *r, scan *s) {
   }
   body b = {r, s->g, s->nstate + s->nxs, s->g->noutputs, elems};
   ig_branch combine = {.fn = call_body, .user = &b};
-  ig_scan_args args = {
-      .combine = &combine, .init = init, .ninit = s->nstate, .xs = xs, .nxs = s->nxs};
+  ig_scan_args args = {.size = sizeof args,
+                       .combine = &combine,
+                       .init = init,
+                       .ninit = s->nstate,
+                       .xs = xs,
+                       .nxs = s->nxs};
   size_t n = 0;
   const ig_value *outs = ig_rd_ok(r) ? ig_scan(r->c, &args, &n) : NULL;
   for (size_t i = 0; outs && i < n; i++) {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/options.h"
 #include "op/formula.h"
 #include "op/hop.h"
 #include "sym/env.h"
@@ -191,9 +192,12 @@ static bool decide(ig_ctx *c, const ig_value *pred) {
   return ig_bool_guard(c, pred);
 }
 
-const ig_value *ig_cond(ig_ctx *c, const ig_cond_args *args, size_t *nouts) {
+const ig_value *ig_cond(ig_ctx *c, const ig_cond_args *given, size_t *nouts) {
   *nouts = 0;
   if (c->status != IG_OK) return NULL;
+  ig_cond_args all;
+  IG_OPTIONS_TAKE(&all, given, nothers);
+  const ig_cond_args *args = &all;
   const ig_value *pred = args->pred;
   bool tensor = pred->kind == IG_KIND_TENSOR;
   if (!tensor && pred->kind != IG_KIND_BOOL) {
@@ -215,7 +219,8 @@ static void call(ig_ctx *c, const ig_node *n, const ig_value *args, ig_value *ou
   }
   ig_branch yes = ig_branch_of(&args[1]);
   ig_branch no = ig_branch_of(&args[2]);
-  ig_cond_args a = {.pred = &args[0],
+  ig_cond_args a = {.size = sizeof a,
+                    .pred = &args[0],
                     .yes = &yes,
                     .no = &no,
                     .operands = args[3].list.at,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/budget.h"
+#include "base/options.h"
 #include "ingot/aten.h"
 #include "op/formula.h"
 #include "op/hop.h"
@@ -494,7 +495,8 @@ static const ig_value *scan_run(ig_ctx *c, const ig_scan_args *a, int64_t size, 
 const ig_value *ig_scan(ig_ctx *c, const ig_scan_args *given, size_t *nouts) {
   *nouts = 0;
   ig_int size = ig_const(0);
-  ig_scan_args a = *given;
+  ig_scan_args a;
+  IG_OPTIONS_TAKE(&a, given, reverse);
   if (c->status != IG_OK) return NULL;
   if (a.nxs && a.xs[0].kind == IG_KIND_TENSOR && a.dim < 0) a.dim += a.xs[0].tensor->ndim;
   if (a.dim < 0) {
@@ -514,9 +516,16 @@ static void scan_call(ig_ctx *c, const ig_node *n, const ig_value *args, ig_valu
     return;
   }
   ig_branch combine = ig_branch_of(&args[0]);
-  ig_scan_args a = {&combine,        args[1].list.at, args[1].list.n,
-                    args[2].list.at, args[2].list.n,  args[5].list.at,
-                    args[5].list.n,  args[3].i.value, args[4].b};
+  ig_scan_args a = {.size = sizeof a,
+                    .combine = &combine,
+                    .init = args[1].list.at,
+                    .ninit = args[1].list.n,
+                    .xs = args[2].list.at,
+                    .nxs = args[2].list.n,
+                    .extra = args[5].list.at,
+                    .nextra = args[5].list.n,
+                    .dim = args[3].i.value,
+                    .reverse = args[4].b};
   size_t nouts = 0;
   const ig_value *outs = ig_scan(c, &a, &nouts);
   if (outs) *out = ig_of_list(outs, nouts);

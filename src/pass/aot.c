@@ -435,7 +435,8 @@ static bool append_grads(const tracer *t, const ig_value *inputs, seeds *s, ig_v
     bool tensor = inputs[i].kind == IG_KIND_TENSOR;
     if (tensor && inputs[i].tensor->requires_grad) wanted[k++] = inputs[i].tensor;
   }
-  ig_backward_args args = {.outputs = s->outputs,
+  ig_backward_args args = {.size = sizeof args,
+                           .outputs = s->outputs,
                            .noutputs = s->n,
                            .seeds = s->seeds,
                            .inputs = wanted,

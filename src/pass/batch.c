@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/options.h"
 #include "ingot/aten.h"
 #include "ir/table.h"
 #include "op/interpret.h"
@@ -179,7 +180,7 @@ static ig_tensor *widened(ig_ctx *c, ig_tensor *t, int rank) {
 
 static ig_tensor *made_batched(ig_ctx *c, const batch *b, ig_tensor *t) {
   ig_value v = ig_of_tensor(t);
-  return is_marked(b, &v) ? t : ig_expand(c, t, sizes_of(c, t, b->args->size, 0, 0));
+  return is_marked(b, &v) ? t : ig_expand(c, t, sizes_of(c, t, b->args->slices, 0, 0));
 }
 
 // ---- arguments
@@ -227,7 +228,7 @@ static bool shift_args(ig_ctx *c, const batch *b, const rule *r, int rank, ig_va
   for (size_t i = 0; i < n; i++) {
     if (!(r->sizes >> i & 1)) continue;
     if (has_list(&args[i]) && r->dims) rank = (int)args[i].ints.n;
-    ig_int front = r->how == WIDEN && r->op == IG_ID_REPEAT ? ig_const(1) : b->args->size;
+    ig_int front = r->how == WIDEN && r->op == IG_ID_REPEAT ? ig_const(1) : b->args->slices;
     if (!size_arg(c, &args[i], front)) return false;
   }
   for (size_t i = 0; i < n; i++) {
@@ -363,7 +364,7 @@ static bool by_merge(ig_ctx *c, batch *b, const ig_op *op, const rule *r, ig_val
   ig_call(c, op, args, outs);
   for (size_t i = 0; i < op->schema.nrets && c->status == IG_OK; i++) {
     ig_tensor *o = outs[i].tensor;
-    ig_value sizes = sizes_of(c, o, b->args->size, 1, 1);
+    ig_value sizes = sizes_of(c, o, b->args->slices, 1, 1);
     if (sizes.kind != IG_KIND_INTS) return true;
     ((ig_int *)sizes.ints.at)[1] = own;
     outs[i] = ig_of_tensor(ig_reshape(c, o, sizes));
@@ -411,7 +412,7 @@ static bool by_pick(ig_ctx *c, batch *b, const ig_op *op, ig_value *args, ig_val
     items[first + i] = ig_of_tensor(is_marked(b, &given[i]) ? widened(c, t, rank) : t);
   }
   if (batched && indices) {
-    ig_value end = {.kind = IG_KIND_INT, .i = b->args->size};
+    ig_value end = {.kind = IG_KIND_INT, .i = b->args->slices};
     ig_tensor *slice = ig_arange(c, end);
     if (slice) items[0] = ig_of_tensor(widened(c, slice, rank));
   }
@@ -473,8 +474,8 @@ static bool gives_tensors(const ig_op *op) {
 
 static void by_slices(ig_ctx *c, const batch *b, const ig_op *op, const ig_value *args,
                       ig_value *outs) {
-  int64_t n = b->args->size.value;
-  if (b->args->size.expr || n == 0 || !gives_tensors(op)) {
+  int64_t n = b->args->slices.value;
+  if (b->args->slices.expr || n == 0 || !gives_tensors(op)) {
     (void)ig_fail(c, IG_RUNTIME,
                   "vmap: %s has no rule for batches%s; a function whose number of slices is known "
                   "and not 0, and which returns tensors, runs once per slice",
@@ -577,8 +578,11 @@ static void release_marked(batch *b) {
   ig_table_free(&b->marked);
 }
 
-ig_status ig_batch_run(ig_ctx *c, const ig_graph *g, const ig_batch_args *args,
+ig_status ig_batch_run(ig_ctx *c, const ig_graph *g, const ig_batch_args *given,
                        const ig_value *inputs, ig_value *outs, bool *batched) {
+  ig_batch_args all;
+  IG_OPTIONS_TAKE(&all, given, batched);
+  const ig_batch_args *args = &all;
   if (c->status != IG_OK) return c->status;
   batch b = {args, c->mode->rewrite, ig_table_make(c->alloc), c->alloc};
   ig_rewrite rewrite = {.fn = take_call, .user = &b, .eager = true};

@@ -4,6 +4,7 @@
 // nested decompositions need no second pass.
 #include <string.h>
 
+#include "base/options.h"
 #include "ingot/aten.h"
 #include "ingot/library.h"
 #include "op/grad_mode.h"
@@ -121,10 +122,12 @@ void ig_graph_drop_grad_modes(ig_graph *g) {
 
 ig_status ig_graph_decompose(ig_ctx *c, const ig_graph *g, const ig_decompose_args *args,
                              ig_graph **out) {
-  static const ig_decompose_args core = {.level = IG_DECOMPOSE_CORE};
+  ig_decompose_args all;
+  IG_OPTIONS_TAKE(&all, args, user);
+  if (!args) all.level = IG_DECOMPOSE_CORE;
   *out = NULL;
   if (c->status != IG_OK) return c->status;
-  table known = {.args = args ? args : &core};
+  table known = {.args = &all};
   ig_transform t = {.rewrite = {.fn = decompose, .user = &known}};
   if (table_fill(c, &known)) (void)ig_graph_transform(c, g, &t, out);
   table_free(&known);
@@ -206,7 +209,8 @@ ig_status ig_program_decompose(ig_ctx *c, const ig_program *p, const ig_decompos
                                ig_program **out) {
   *out = NULL;
   // The first step of a training program only lowers to functional operators, whatever the table.
-  static const ig_decompose_args composite = {.level = IG_DECOMPOSE_COMPOSITE};
+  static const ig_decompose_args composite = {.size = sizeof composite,
+                                              .level = IG_DECOMPOSE_COMPOSITE};
   if (p->training && !(args && args->functional)) {
     IG_RETURN_IF_ERR(lower_once(c, p, &composite, out));
     drop_copies(c, *out);

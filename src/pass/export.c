@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/options.h"
 #include "pass/pipeline.h"
 
 typedef struct model {
@@ -140,10 +141,12 @@ static ig_status run_model(ig_ctx *c, const ig_export_args *args, ig_program **o
 }
 
 ig_status ig_export(ig_ctx *c, const ig_export_args *args, ig_program **out) {
+  ig_export_args all;
+  IG_OPTIONS_TAKE(&all, args, draft);
   *out = NULL;
-  if (c->status != IG_OK || check(c, args) != IG_OK) return c->status;
+  if (c->status != IG_OK || check(c, &all) != IG_OK) return c->status;
   ig_scope s = ig_scope_open(c);
-  ig_status st = run_model(c, args, out);
+  ig_status st = run_model(c, &all, out);
   ig_scope_close(c, s);
   return st;
 }

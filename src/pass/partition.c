@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/options.h"
 #include "op/record.h"
 
 typedef struct divider {
@@ -366,8 +367,11 @@ static bool divide(divider *d, ig_partition_method method, ig_partitions *out) {
   return out->forward && out->backward;
 }
 
-ig_status ig_partition(ig_ctx *c, const ig_graph *joint, const ig_partition_args *args,
+ig_status ig_partition(ig_ctx *c, const ig_graph *joint, const ig_partition_args *given,
                        ig_partitions *out) {
+  ig_partition_args all;
+  IG_OPTIONS_TAKE(&all, given, ntangents);
+  const ig_partition_args *args = &all;
   *out = (ig_partitions){0};
   if (c->status != IG_OK) return c->status;
   ig_scope s = ig_scope_open(c);

@@ -53,7 +53,8 @@ static void name_sources(const ig_graph *g) {
 static void trace(export *e) {
   ig_ctx *c = e->c;
   const ig_forward *f = &e->forward;
-  ig_solve_options solve = {.strict = e->o->strict,
+  ig_solve_options solve = {.size = sizeof solve,
+                            .strict = e->o->strict,
                             .no_forced = e->o->no_forced,
                             .allow_complex_guards = e->o->allow_complex_guards,
                             .ask_empty = !e->o->strict};
@@ -107,12 +108,12 @@ static ig_status functionalize(ig_ctx *c, ig_program *p, ig_program **out) {
 
 // The program was just captured: every composite operator is decomposed as by its dispatch.
 static ig_status dispatch(ig_ctx *c, ig_program *p, ig_program **out) {
-  ig_decompose_args args = {.level = IG_DECOMPOSE_COMPOSITE, .once = true};
+  ig_decompose_args args = {.size = sizeof args, .level = IG_DECOMPOSE_COMPOSITE, .once = true};
   return ig_program_decompose(c, p, &args, out);
 }
 
 static ig_status decompose(ig_ctx *c, ig_program *p, ig_program **out) {
-  ig_decompose_args args = {.level = IG_DECOMPOSE_CORE};
+  ig_decompose_args args = {.size = sizeof args, .level = IG_DECOMPOSE_CORE};
   return ig_program_decompose(c, p, &args, out);
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cause.h"
+#include "base/options.h"
 #include "ir/program.h"
 #include "pt2/archive.h"
 #include "pt2/schema.h"
@@ -43,7 +44,9 @@ static ig_status load(ig_ctx *c, ig_pt2_archive *a, ig_program **out) {
 static ig_status load_file(ig_ctx *c, const char *name, ig_file *file,
                            const ig_load_options *options, ig_program **out) {
   ig_pt2_archive a;
-  IG_RETURN_IF_ERR(ig_pt2_open(c, name, file, options, &a));
+  ig_load_options all;
+  IG_OPTIONS_TAKE(&all, options, objects);
+  IG_RETURN_IF_ERR(ig_pt2_open(c, name, file, &all, &a));
   // Nodes of the file have no location in the host's program.
   void (*locate)(ig_ctx * ctx, void *user) = c->locate;
   const char *at = c->file;

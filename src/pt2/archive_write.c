@@ -8,6 +8,7 @@
 #include "arrays/torch_file.h"
 #include "arrays/unpack.h"
 #include "base/hash.h"
+#include "base/options.h"
 #include "codec/bits.h"
 #include "codec/json.h"
 #include "ingot/file.h"
@@ -18,7 +19,7 @@
 typedef struct saver {
   ig_ctx *c;
   const ig_program *p;
-  const ig_save_options *options;  // NULL: the default ones
+  const ig_save_options *options;
   ig_zip_writer zip;
   ig_table parameters;  // tensors that are parameters
   const char *root;
@@ -236,10 +237,12 @@ static ig_status put_all(saver *s) {
 ig_status ig_program_write(ig_ctx *c, const ig_program *p, const ig_save_options *options,
                            ig_sink *sink) {
   if (ig_ctx_status(c) != IG_OK) return ig_ctx_status(c);
-  const char *root = options && options->root ? options->root : "archive";
+  ig_save_options all;
+  IG_OPTIONS_TAKE(&all, options, root);
+  const char *root = all.root ? all.root : "archive";
   saver s = {.c = c,
              .p = p,
-             .options = options,
+             .options = &all,
              .names_hash = IG_HASH_BASIS,
              .data_hash = IG_HASH_BASIS,
              .root = root,
@@ -247,7 +250,7 @@ ig_status ig_program_write(ig_ctx *c, const ig_program *p, const ig_save_options
              .parameters = ig_table_make(c->alloc)};
   ig_scope scope = ig_scope_open(c);
   ig_zip_writer_init(&s.zip, c, sink, IG_ZIP_ALIGN);
-  ig_status st = options && options->layout != IG_PT2_NEWEST ? put_plain(&s) : put_all(&s);
+  ig_status st = all.layout != IG_PT2_NEWEST ? put_plain(&s) : put_all(&s);
   if (st == IG_OK) st = ig_zip_finish(&s.zip);
   ig_zip_writer_free(&s.zip);
   ig_table_free(&s.parameters);
@@ -270,7 +273,8 @@ ig_status ig_program_save_as(ig_ctx *c, const ig_program *p, const ig_save_optio
   if (ig_ctx_status(c) != IG_OK) return ig_ctx_status(c);
   ig_sink sink;
   char root[256];
-  ig_save_options own = options ? *options : (ig_save_options){.size = sizeof own};
+  ig_save_options own;
+  IG_OPTIONS_TAKE(&own, options, root);
   name_root(path, root, sizeof root);
   if (!own.root) own.root = root;
   IG_RETURN_IF_ERR(ig_sink_file(c, path, &sink));

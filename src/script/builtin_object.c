@@ -120,7 +120,8 @@ IG_BUILTIN(backward) {
   ig_tensor **outputs = tensors_of(k, k->in[0], &n);
   ig_tensor **seeds = k->in[1].kind == IG_KIND_NONE ? NULL : tensors_of(k, k->in[1], &n_seeds);
   bool create = given(k->in[3], false);
-  ig_backward_args args = {.outputs = outputs,
+  ig_backward_args args = {.size = sizeof args,
+                           .outputs = outputs,
                            .noutputs = n,
                            .seeds = seeds,
                            .retain_graph = given(k->in[2], create),
@@ -139,7 +140,8 @@ IG_BUILTIN(grad) {
   ig_tensor **seeds = k->in[2].kind == IG_KIND_NONE ? NULL : tensors_of(k, k->in[2], &n_seeds);
   ig_tensor **grads = ig_scope_array(k->c, n_inputs, sizeof *grads);
   bool create = given(k->in[4], false);
-  ig_backward_args args = {.outputs = outputs,
+  ig_backward_args args = {.size = sizeof args,
+                           .outputs = outputs,
                            .noutputs = n,
                            .seeds = seeds,
                            .inputs = inputs,

@@ -483,7 +483,7 @@ bool ig_srecord_branches(ig_srun *r, ig_sframe *f, const ig_sinsn *i, const ig_v
   ok = ok && are_private(c, f, &w) && learn_branches(c, b, fns);
   w.n = b[0].writes.n;
   size_t n = 0;
-  ig_cond_args args = {.pred = pred, .yes = &fns[0], .no = &fns[1]};
+  ig_cond_args args = {.size = sizeof args, .pred = pred, .yes = &fns[0], .no = &fns[1]};
   const ig_value *outs = ok ? ig_cond(c, &args, &n) : NULL;
   supply from = {outs, n};
   for (uint32_t k = 0; outs && k < i->n_out; k++) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/budget.h"
+#include "base/options.h"
 #include "ir/print.h"
 #include "view/view.h"
 
@@ -180,8 +181,8 @@ static void view_free(ig_view *v) {
 
 char *ig_model_view(ig_ctx *c, const ig_model *m, const ig_view_options *options) {
   if (c->status != IG_OK) return NULL;
-  ig_view_options o = {.size = sizeof o};
-  if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+  ig_view_options o;
+  IG_OPTIONS_TAKE(&o, options, progress_user);
   ig_scope scope = ig_scope_open(c);
   ig_view v = {.c = c, .m = m, .arena = ig_arena_make(c->alloc)};
   v.weight_names = ig_map_make(c->alloc);

@@ -295,7 +295,7 @@ static void decomposed(void **state) {
          "    sum_1 = torch.ops.aten.sum.dim_IntList(relu, []);  relu = None\n"
          "    return (sum_1,)\n    ");
   ig_program *composite = NULL;
-  ig_decompose_args args = {.level = IG_DECOMPOSE_COMPOSITE};
+  ig_decompose_args args = {.size = sizeof args, .level = IG_DECOMPOSE_COMPOSITE};
   assert_int_equal(ig_program_decompose(c, p, &args, &composite), IG_OK);
   prints(ig_program_code(c, composite),
          "\n\n\ndef forward(self, p_fc_weight, p_fc_bias, x):\n"
@@ -407,7 +407,8 @@ static void checked_when_run(void **state) {
   ig_scope s = ig_scope_open(c);
   ig_dim dims[] = {{.kind = IG_DIM_NAMED, .name = "n", .lo = 3, .hi = 8}, {0}};
   ig_export_input in[] = {{"x", filled(2, 4, 2, 1), dims}, {"y", filled(2, 4, 2, 1), dims}};
-  ig_export_args args = {.fn = halves, .inputs = in, .ninputs = 2, .noutputs = 1};
+  ig_export_args args = {
+      .size = sizeof args, .fn = halves, .inputs = in, .ninputs = 2, .noutputs = 1};
   ig_program *p = NULL;
   assert_int_equal(ig_export(c, &args, &p), IG_OK);
   ig_value out;
@@ -437,7 +438,8 @@ static ig_status session(ig_ctx *with) {
   if (!w || !x) return ig_ctx_status(c);
   ig_export_input in = {.name = "x", .example = x};
   ig_export_state state = {IG_STATE_PARAMETER, "w", w};
-  ig_export_args args = {.fn = model,
+  ig_export_args args = {.size = sizeof args,
+                         .fn = model,
                          .user = &w,
                          .inputs = &in,
                          .ninputs = 1,

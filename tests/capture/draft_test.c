@@ -49,7 +49,12 @@ static void branch(ig_ctx *ctx, ig_tensor *const *inputs, ig_tensor **outputs, v
 static ig_status export_of(ig_ctx *with, bool draft, ig_program **out) {
   ig_tensor *x = numbers(with, (int64_t[]){4, 3, 2}, 3);
   ig_export_input in = {.name = "x", .example = x};
-  ig_export_args args = {.fn = branch, .inputs = &in, .ninputs = 1, .noutputs = 1, .draft = draft};
+  ig_export_args args = {.size = sizeof args,
+                         .fn = branch,
+                         .inputs = &in,
+                         .ninputs = 1,
+                         .noutputs = 1,
+                         .draft = draft};
   return x ? ig_export(with, &args, out) : ig_ctx_status(with);
 }
 
@@ -99,7 +104,8 @@ static void constraint(void **state) {
   ig_scope s = ig_scope_open(c);
   ig_dim rows = {.kind = IG_DIM_NAMED, .name = "rows", .hi = INT64_MAX};
   ig_export_input in = {.name = "x", .example = numbers(c, (int64_t[12]){0}, 12), .dims = &rows};
-  ig_export_args args = {.fn = fold, .inputs = &in, .ninputs = 1, .noutputs = 1};
+  ig_export_args args = {
+      .size = sizeof args, .fn = fold, .inputs = &in, .ninputs = 1, .noutputs = 1};
   ig_program *p = NULL;
   const ig_issue *issue = NULL;
   assert_int_equal(ig_export(c, &args, &p), IG_USER_ERROR);
@@ -120,7 +126,8 @@ static void example_out_of_range(void **state) {
   ig_scope s = ig_scope_open(c);
   ig_dim rows = {.kind = IG_DIM_NAMED, .name = "rows", .lo = 20, .hi = 30};
   ig_export_input in = {.name = "x", .example = numbers(c, (int64_t[12]){0}, 12), .dims = &rows};
-  ig_export_args args = {.fn = fold, .inputs = &in, .ninputs = 1, .noutputs = 1, .draft = true};
+  ig_export_args args = {
+      .size = sizeof args, .fn = fold, .inputs = &in, .ninputs = 1, .noutputs = 1, .draft = true};
   ig_program *p = NULL;
   const ig_issue *issue = NULL;
   assert_int_equal(ig_export(c, &args, &p), IG_OK);

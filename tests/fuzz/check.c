@@ -34,7 +34,8 @@ static void backward(fuzz_program *p) {
     if (!t || ig_is_fake(t) || !ig_tensor_requires_grad(t) || ig_tensor_numel(t) > 100000) continue;
     ig_tensor *loss = ig_sum(p->c, ig_abs(p->c, t));
     bool twice = draw_chance(&p->d, 30);
-    ig_backward_args run = {.outputs = &loss,
+    ig_backward_args run = {.size = sizeof run,
+                            .outputs = &loss,
                             .noutputs = 1,
                             .inputs = leaves,
                             .ninputs = n,
@@ -232,8 +233,9 @@ static void passes(fuzz_program *p, const ig_program *ep, unsigned what) {
   ig_program_free(next);
   next = NULL;
   if (what & FUZZ_WITH_DECOMPOSE) {
-    ig_decompose_args how = {.level =
-                                 draw_byte(&p->d) & 1 ? IG_DECOMPOSE_CORE : IG_DECOMPOSE_COMPOSITE};
+    ig_decompose_args how = {
+        .size = sizeof how,
+        .level = draw_byte(&p->d) & 1 ? IG_DECOMPOSE_CORE : IG_DECOMPOSE_COMPOSITE};
     if (ig_program_decompose(c, ep, &how, &next) == IG_OK) {
       print_program(c, next);
       run_captured(p, next, LOOKS, "decomposed");

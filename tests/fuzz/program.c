@@ -353,7 +353,8 @@ ig_program *fuzz_program_export(fuzz_program *p, bool dynamic, bool draft) {
     if (!example) return NULL;
     inputs[i] = (ig_export_input){.name = texts[i], .example = example, .dims = dims[i]};
   }
-  ig_export_args args = {.fn = trace,
+  ig_export_args args = {.size = sizeof args,
+                         .fn = trace,
                          .user = p,
                          .inputs = inputs,
                          .ninputs = ninputs,

@@ -167,7 +167,7 @@ static void convert(ig_ctx *c, draw *d, const ig_model *m, ig_program *captured)
   ig_sink_drop(&sink);
   if (!p) return;
   ig_program *next = NULL;
-  ig_decompose_args how = {.level = IG_DECOMPOSE_CORE};
+  ig_decompose_args how = {.size = sizeof how, .level = IG_DECOMPOSE_CORE};
   if (ig_program_decompose(c, p, &how, &next) == IG_OK) ig_text_free(c, ig_program_text(c, next));
   fuzz_show("taken apart: %s\n", ig_ctx_error(c));
   ig_ctx_clear(c);

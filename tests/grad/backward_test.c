@@ -74,7 +74,8 @@ static void inputs_and_unused(void **state) {
       "allow_unused=True if this is the desired behavior.");
   ig_tensor *in[] = {x, z};
   ig_tensor *g[2];
-  ig_backward_args a = {.outputs = &y,
+  ig_backward_args a = {.size = sizeof a,
+                        .outputs = &y,
                         .noutputs = 1,
                         .inputs = in,
                         .ninputs = 2,
@@ -98,8 +99,12 @@ static void accumulates_into_inputs(void **state) {
   ig_tensor *h = ig_mul_tensor(c, x, w);
   ig_tensor *y = ig_sum(c, ig_mul_tensor(c, h, h));
   ig_tensor *in[] = {h, w};
-  ig_backward_args a = {
-      .outputs = &y, .noutputs = 1, .inputs = in, .ninputs = 2, .accumulate = true};
+  ig_backward_args a = {.size = sizeof a,
+                        .outputs = &y,
+                        .noutputs = 1,
+                        .inputs = in,
+                        .ninputs = 2,
+                        .accumulate = true};
   assert_int_equal(ig_backward(c, &a, NULL), IG_OK);
   CHECK(ig_tensor_grad(h), 6, 16);
   CHECK(ig_tensor_grad(w), 6, 32);
@@ -115,7 +120,7 @@ static void refusals(void **state) {
   fails("element 0 of tensors does not require grad and does not have a grad_fn");
   ig_tensor *y = ig_mul_tensor(c, x, x);
   ig_tensor *seed = VEC(1, 2, 3);
-  ig_backward_args a = {.outputs = &y, .noutputs = 1, .seeds = &seed};
+  ig_backward_args a = {.size = sizeof a, .outputs = &y, .noutputs = 1, .seeds = &seed};
   assert_int_not_equal(ig_backward(c, &a, NULL), IG_OK);
   fails(
       "Mismatch in shape: grad_output[0] has a shape of torch.Size([3]) and output[0] has a shape "
@@ -132,7 +137,7 @@ static void several_outputs(void **state) {
   outs[0] = ig_sum(c, x);
   outs[1] = ig_mul_tensor(c, x, x);
   ig_tensor *seeds[] = {NULL, VEC(1, 1)};
-  ig_backward_args a = {.outputs = outs, .noutputs = 2, .seeds = seeds};
+  ig_backward_args a = {.size = sizeof a, .outputs = outs, .noutputs = 2, .seeds = seeds};
   assert_int_equal(ig_backward(c, &a, NULL), IG_OK);
   CHECK(ig_tensor_grad(x), 3, 5);
 }
@@ -142,7 +147,7 @@ static void seed_is_not_stolen(void **state) {
   (void)state;
   ig_tensor *x = LEAF(1, 2);
   ig_tensor *seed = VEC(5, 6);
-  ig_backward_args a = {.outputs = &x, .noutputs = 1, .seeds = &seed};
+  ig_backward_args a = {.size = sizeof a, .outputs = &x, .noutputs = 1, .seeds = &seed};
   assert_int_equal(ig_backward(c, &a, NULL), IG_OK);
   CHECK(ig_tensor_grad(x), 5, 6);
   assert_ptr_not_equal(ig_tensor_grad(x), seed);
@@ -191,7 +196,8 @@ static void create_graph_accumulates(void **state) {
   (void)state;
   ig_tensor *x = LEAF(3);
   ig_tensor *y = ig_mul_tensor(c, x, x);
-  ig_backward_args a = {.outputs = &y, .noutputs = 1, .retain_graph = true, .create_graph = true};
+  ig_backward_args a = {
+      .size = sizeof a, .outputs = &y, .noutputs = 1, .retain_graph = true, .create_graph = true};
   assert_int_equal(ig_backward(c, &a, NULL), IG_OK);
   assert_true(ig_tensor_requires_grad(ig_tensor_grad(x)));
   CHECK(grad_of(ig_tensor_grad(x), x, false), 2);
@@ -250,7 +256,8 @@ static ig_status session(ig_ctx *with) {
   if (x) ig_tensor_set_requires_grad(c, x, true);
   ig_tensor *y = ig_sum(c, ig_mul_tensor(c, ig_exp(c, x), x));
   if (ig_ctx_status(c) != IG_OK) return ig_ctx_status(c);
-  ig_backward_args a = {.outputs = &y, .noutputs = 1, .retain_graph = true, .create_graph = true};
+  ig_backward_args a = {
+      .size = sizeof a, .outputs = &y, .noutputs = 1, .retain_graph = true, .create_graph = true};
   if (ig_backward(c, &a, NULL) != IG_OK) return ig_ctx_status(c);
   ig_tensor *g = ig_tensor_retain(ig_tensor_grad(x));
   ig_tensor_set_grad(c, x, NULL);

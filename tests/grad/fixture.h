@@ -63,18 +63,21 @@ static inline void check_values(const ig_tensor *t, const double *values, int64_
                (int64_t)(sizeof((double[]){__VA_ARGS__}) / sizeof(double)))
 
 static inline ig_status backward(ig_tensor *out) {
-  return ig_backward(c, &(ig_backward_args){.outputs = &out, .noutputs = 1}, NULL);
+  return ig_backward(
+      c, &(ig_backward_args){.size = sizeof(ig_backward_args), .outputs = &out, .noutputs = 1},
+      NULL);
 }
 
 static inline ig_status backward_again(ig_tensor *out) {
-  ig_backward_args a = {.outputs = &out, .noutputs = 1, .retain_graph = true};
+  ig_backward_args a = {.size = sizeof a, .outputs = &out, .noutputs = 1, .retain_graph = true};
   return ig_backward(c, &a, NULL);
 }
 
 // d out / d x, with or without a history of its own.
 static inline ig_tensor *grad_of(ig_tensor *out, ig_tensor *x, bool create) {
   ig_tensor *g = NULL;
-  ig_backward_args a = {.outputs = &out,
+  ig_backward_args a = {.size = sizeof a,
+                        .outputs = &out,
                         .noutputs = 1,
                         .inputs = &x,
                         .ninputs = 1,

@@ -187,8 +187,12 @@ static ig_tensor *run_again(ig_ctx *ctx, ig_tensor *grad, void *user) {
   (void)grad;
   if (in->calls++) return NULL;
   ig_tensor *g = NULL;
-  ig_backward_args a = {
-      .outputs = &in->y, .noutputs = 1, .inputs = &in->x, .ninputs = 1, .retain_graph = true};
+  ig_backward_args a = {.size = sizeof a,
+                        .outputs = &in->y,
+                        .noutputs = 1,
+                        .inputs = &in->x,
+                        .ninputs = 1,
+                        .retain_graph = true};
   (void)!ig_backward(ctx, &a, &g);
   return NULL;
 }

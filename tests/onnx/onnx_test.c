@@ -186,11 +186,11 @@ static ig_status convert_as(ig_ctx *c, const char *from, const ig_onnx_options *
 
 static void opsets_are_bounded(void **state) {
   fixture *f = *state;
-  ig_onnx_options old = {.opset = 12};
+  ig_onnx_options old = {.size = sizeof old, .opset = 12};
   assert_int_equal(convert_as(f->c, "mlp", &old, f->path), IG_INVALID);
   test_error_has(f->c, "opset 12 is not known, 13 to 28 are");
   for (int opset = IG_ONNX_OPSET_OLDEST; opset <= IG_ONNX_OPSET_NEWEST; opset++) {
-    ig_onnx_options o = {.opset = opset};
+    ig_onnx_options o = {.size = sizeof o, .opset = opset};
     assert_int_equal(convert_as(f->c, "cnn", &o, f->path), IG_OK);
   }
 }
@@ -207,7 +207,8 @@ static ig_status full_session(ig_ctx *c) {
   char data[160];
   (void)snprintf(path, sizeof path, "%s/saved.onnx", folder);
   (void)snprintf(data, sizeof data, "%s.data", path);
-  ig_onnx_options o = {.opset = 17,
+  ig_onnx_options o = {.size = sizeof o,
+                       .opset = 17,
                        .external = IG_ONNX_EXTERNAL_ALWAYS,
                        .functions = true,
                        .input_names = names,
@@ -221,7 +222,7 @@ static void weights_beside_the_model_are_aligned(void **state) {
   fixture *f = *state;
   char data[160];
   (void)snprintf(data, sizeof data, "%s.data", f->path);
-  ig_onnx_options o = {.external = IG_ONNX_EXTERNAL_ALWAYS};
+  ig_onnx_options o = {.size = sizeof o, .external = IG_ONNX_EXTERNAL_ALWAYS};
   assert_int_equal(convert_as(f->c, "cnn", &o, f->path), IG_OK);
   ig_file *file = NULL;
   if (access(data, F_OK) == 0) {  // only weights of 1 KiB and more go there

@@ -129,7 +129,8 @@ static ig_program *capture(ig_ctx *c, const ig_op *op, const sample *s, ig_value
 static void put_model(writer *w, const ig_program *p, int opset) {
   char name[32];
   ig_sink sink = ig_sink_memory(w->c->alloc);
-  ig_onnx_options options = {.opset = opset, .no_folding = true, .no_metadata = true};
+  ig_onnx_options options = {
+      .size = sizeof options, .opset = opset, .no_folding = true, .no_metadata = true};
   ig_status st = ig_program_convert_onnx(w->c, p, &options, NULL, &sink);
   (void)snprintf(name, sizeof name, "%d.%s", opset, st == IG_OK ? "onnx" : "refused");
   if (st == IG_OK) {

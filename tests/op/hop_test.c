@@ -87,7 +87,8 @@ static void test_cond_eager(void **state) {
   ig_value x = one(filled(2, 3));
   for (int k = 0; k < 2; k++) {
     ig_value pred = ig_of_bool(k == 0);
-    ig_cond_args a = {.pred = &pred, .yes = &yes, .no = &no, .operands = &x, .noperands = 1};
+    ig_cond_args a = {
+        .size = sizeof a, .pred = &pred, .yes = &yes, .no = &no, .operands = &x, .noperands = 1};
     size_t n = 0;
     const ig_value *out = ig_cond(c, &a, &n);
     assert_non_null(out);
@@ -103,7 +104,8 @@ static ig_program *capture_cond(ig_tensor *outside, const ig_branch *yes, const 
   ig_tensor *p = ig_gt_scalar(c, ig_sum(c, x), ig_of_f64(0));
   ig_value pred = one(p);
   ig_value operand = one(x);
-  ig_cond_args a = {.pred = &pred, .yes = yes, .no = no, .operands = &operand, .noperands = 1};
+  ig_cond_args a = {
+      .size = sizeof a, .pred = &pred, .yes = yes, .no = no, .operands = &operand, .noperands = 1};
   size_t n = 0;
   const ig_value *out = ig_cond(c, &a, &n);
   ig_program *program = NULL;
@@ -128,7 +130,10 @@ static void test_cond_captured(void **state) {
   assert_int_equal(ig_node_get_kind(attr), IG_NODE_ATTR);
   ig_program *again = NULL;
   assert_int_equal(
-      ig_program_decompose(c, p, &(ig_decompose_args){.level = IG_DECOMPOSE_CORE}, &again), IG_OK);
+      ig_program_decompose(
+          c, p, &(ig_decompose_args){.size = sizeof(ig_decompose_args), .level = IG_DECOMPOSE_CORE},
+          &again),
+      IG_OK);
   has(ig_program_code(c, again), "false_graph_0, [x, b_off_set]);");
   for (int k = 0; k < 2; k++) {
     ig_value in = one(filled(2, k == 0 ? 1.0F : -1.0F));
@@ -153,7 +158,7 @@ static void test_cond_refused(void **state) {
   assert_non_null(strstr(ig_ctx_error(c), "float32[2] and float32[1]"));
   ig_ctx_clear(c);
   ig_value pred = ig_of_f64(1);
-  ig_cond_args a = {.pred = &pred, .yes = &yes, .no = &no};
+  ig_cond_args a = {.size = sizeof a, .pred = &pred, .yes = &yes, .no = &no};
   size_t n = 0;
   assert_null(ig_cond(c, &a, &n));
   assert_int_equal(ig_ctx_status(c), IG_RUNTIME);

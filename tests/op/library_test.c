@@ -140,7 +140,7 @@ static void test_composite(void **state) {
   assert_non_null(strstr(code, "torch.ops.ctest.twice.default(x)"));
   ig_text_free(c, code);
   ig_program *apart = NULL;
-  ig_decompose_args level = {.level = IG_DECOMPOSE_COMPOSITE};
+  ig_decompose_args level = {.size = sizeof level, .level = IG_DECOMPOSE_COMPOSITE};
   assert_int_equal(ig_program_decompose(c, p, &level, &apart), IG_OK);
   code = ig_program_code(c, apart);
   assert_non_null(strstr(code, "torch.ops.aten.add.Tensor(x, x)"));

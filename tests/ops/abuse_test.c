@@ -240,7 +240,8 @@ static void call_backward(const ig_op *op, const ig_value *args) {
     ig_tensor *t = outs[i].kind == IG_KIND_TENSOR ? outs[i].tensor : NULL;
     if (!t || ig_is_fake(t) || !ig_tensor_requires_grad(t)) continue;
     ig_tensor *loss = ig_sum(c, ig_abs(c, t));
-    ig_backward_args run = {.outputs = &loss,
+    ig_backward_args run = {.size = sizeof run,
+                            .outputs = &loss,
                             .noutputs = 1,
                             .inputs = l.at,
                             .ninputs = l.n,

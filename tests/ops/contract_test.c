@@ -613,7 +613,8 @@ typedef struct slopes {
 static bool gradients_of(const slopes *w, ig_tensor *loss, bool create_graph, ig_tensor **grads) {
   ig_tensor *of[MAX_SLOPES];
   for (size_t i = 0; i < w->n; i++) of[i] = w->at[i].x;
-  ig_backward_args run = {.outputs = &loss,
+  ig_backward_args run = {.size = sizeof run,
+                          .outputs = &loss,
                           .noutputs = 1,
                           .inputs = of,
                           .ninputs = w->n,

@@ -47,8 +47,12 @@ static void partitions_compute_what_autograd_does(void **state) {
   ig_tensor *y = ig_mul_tensor(c, a, ig_sigmoid(c, x));
   ig_tensor *seed = example((const float[]){1, 2, 3, 4}, 4, false);
   ig_tensor *want = NULL;
-  ig_backward_args args = {
-      .outputs = &y, .noutputs = 1, .seeds = &seed, .inputs = &x, .ninputs = 1};
+  ig_backward_args args = {.size = sizeof args,
+                           .outputs = &y,
+                           .noutputs = 1,
+                           .seeds = &seed,
+                           .inputs = &x,
+                           .ninputs = 1};
   assert_int_equal(ig_backward(c, &args, &want), IG_OK);
   ig_graph *g = capture(false, false);
   assert_non_null(g);
@@ -57,7 +61,8 @@ static void partitions_compute_what_autograd_does(void **state) {
   assert_true(aot->joint);
   assert_int_equal(aot->ntangents, 1);
   for (int method = 0; method < 2; method++) {
-    ig_partition_args how = {.method = (ig_partition_method)method, .nforward = 1, .ntangents = 1};
+    ig_partition_args how = {
+        .size = sizeof how, .method = (ig_partition_method)method, .nforward = 1, .ntangents = 1};
     ig_partitions parts;
     if (ig_partition(c, aot->graph, &how, &parts) != IG_OK) fail_msg("%s", ig_ctx_error(c));
     assert_int_equal(parts.nsaved, 2);
@@ -105,7 +110,7 @@ static void too_few_outputs_are_an_error(void **state) {
   (void)state;
   ig_graph *g = capture(false, false);
   ig_partitions parts;
-  ig_partition_args how = {.nforward = 2, .ntangents = 0};
+  ig_partition_args how = {.size = sizeof how, .nforward = 2, .ntangents = 0};
   assert_int_equal(ig_partition(c, g, &how, &parts), IG_INVALID);
   assert_null(parts.forward);
   ig_ctx_clear(c);
@@ -137,7 +142,8 @@ static ig_status session(ig_ctx *ctx) {
   ig_graph *g = capture(false, true);
   ig_aot *aot = NULL;
   ig_partitions parts = {0};
-  ig_partition_args how = {.method = IG_PARTITION_MIN_CUT, .nforward = 2, .ntangents = 1};
+  ig_partition_args how = {
+      .size = sizeof how, .method = IG_PARTITION_MIN_CUT, .nforward = 2, .ntangents = 1};
   ig_status st = ig_ctx_status(c);
   if (st == IG_OK) st = ig_aot_create(c, g, true, &aot);
   if (st == IG_OK) st = ig_partition(c, aot->graph, &how, &parts);

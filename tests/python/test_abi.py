@@ -40,6 +40,24 @@ def test_exported_names_are_the_declared_ones():
     assert set(exported.values()) == {f"INGOT_{abi.series(version())}"}
 
 
+def test_structs_of_options_begin_with_their_size():
+    found = {}
+    for path in (ROOT / "include/ingot").glob("*.h"):
+        found |= abi.structs(path.read_text())
+    options = {name: fields for name, fields in found.items() if name.endswith(("_options", "_args", "_limits"))}
+    assert len(options) > 15
+    assert [name for name, fields in options.items() if fields[0] != "size"] == []
+
+
+@needs_library
+def test_the_list_of_the_series_is_complete():
+    """A release records its list. Until then the list grows with the headers, so that nothing new goes unwatched."""
+    folders = [str(ROOT / "include"), str(BUILD / "include")]
+    now = abi.exported(str(LIBRARY)) | abi.layouts(folders)
+    listed = abi.read_list(ROOT / "packaging/abi" / f"{abi.series(version())}.txt")
+    assert sorted(set(now) - set(listed)) == [], "tools/abi.py record writes the list"
+
+
 def test_series():
     assert [abi.series(v) for v in ("0.1.0", "0.12.3", "1.0.0", "2.5.1")] == ["0.1", "0.12", "1", "2"]
 

@@ -8,10 +8,14 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+import abi  # noqa: E402
+
 BUILD = pathlib.Path(os.environ.get("INGOT_BUILD", ROOT / "build/release"))
 INCLUDES = [f"-I{ROOT / 'include'}", f"-I{BUILD / 'include'}"]
 STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic-errors"]
@@ -114,6 +118,18 @@ def link(compiler: str, standard: str, code: str, folder: pathlib.Path) -> pathl
     library = [f"-L{BUILD}", f"-Wl,-rpath,{BUILD}", "-lingot"]
     run([compiler, f"-std={standard}", *STRICT, *INCLUDES, source.name, "-o", "program", *library], folder)
     return folder / "program"
+
+
+def test_every_function_has_c_linkage(tmp_path: pathlib.Path) -> None:
+    """A C++ program that takes the address of each: a header without IG_BEGIN_DECLS does not link."""
+    need("g++")
+    names = sorted(set().union(*(abi.functions((ROOT / "include/ingot" / h).read_text()) for h in HEADERS[:-1])))
+    assert len(names) > 300
+    table = "".join(f"  reinterpret_cast<function>(&{name}),\n" for name in names)
+    includes = "".join(f'#include "ingot/{h}"\n' for h in HEADERS)
+    code = f"{includes}typedef void (*function)();\nfunction table[] = {{\n{table}}};\n"
+    code += "int main() {\n  for (function f : table) {\n    if (!f) return 1;\n  }\n  return 0;\n}\n"
+    run([str(link("g++", "c++11", code, tmp_path))], tmp_path)
 
 
 LINKED = [("gcc", "c99"), ("clang", "c2x"), ("g++", "c++11"), ("clang++", "c++20")]

@@ -182,8 +182,12 @@ static planned open_plan(const program *p, unsigned without, struct ig_packs *pa
                    {.kind = IG_DIM_AUTO},
                    {.kind = IG_DIM_STATIC}};
   ig_export_input in = {.name = "x", .example = image(12, 1), .dims = dims};
-  ig_export_args args = {
-      .fn = call_body, .user = (void *)p, .inputs = &in, .ninputs = 1, .noutputs = p->outputs};
+  ig_export_args args = {.size = sizeof args,
+                         .fn = call_body,
+                         .user = (void *)p,
+                         .inputs = &in,
+                         .ninputs = 1,
+                         .noutputs = p->outputs};
   if (ig_export(c, &args, &t.program) != IG_OK) fail_msg("%s", ig_ctx_error(c));
   size_t k = 0;
   assert_true(t.program->ninputs <= MOST);
@@ -495,7 +499,8 @@ static ig_status lacks_memory(ig_ctx *ctx) {
                     {.kind = IG_DIM_STATIC}};
   ig_export_input in = {.name = "x", .example = image(6, 1), .dims = dims};
   ig_tensor *taller = image(9, 2);
-  ig_export_args args = {.fn = call_body,
+  ig_export_args args = {.size = sizeof args,
+                         .fn = call_body,
                          .user = (void *)&programs[1],
                          .inputs = &in,
                          .ninputs = 1,

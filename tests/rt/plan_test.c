@@ -56,8 +56,12 @@ static void call_body(ig_ctx *ctx, ig_tensor *const *inputs, ig_tensor **outputs
 static ig_program *export(body *fn) {
   ig_dim dims[] = {{.kind = IG_DIM_AUTO}, {.kind = IG_DIM_STATIC}};
   ig_export_input in = {.name = "x", .example = filled(4, 6, 0), .dims = dims};
-  ig_export_args args = {
-      .fn = call_body, .user = (void *)&fn, .inputs = &in, .ninputs = 1, .noutputs = 1};
+  ig_export_args args = {.size = sizeof args,
+                         .fn = call_body,
+                         .user = (void *)&fn,
+                         .inputs = &in,
+                         .ninputs = 1,
+                         .noutputs = 1};
   ig_program *p = NULL;
   if (ig_export(c, &args, &p) != IG_OK) fail_msg("%s", ig_ctx_error(c));
   return p;
@@ -430,8 +434,12 @@ static ig_status lacks_memory(ig_ctx *ctx) {
   body *fn = mixed;
   ig_dim dims[] = {{.kind = IG_DIM_AUTO}, {.kind = IG_DIM_STATIC}};
   ig_export_input in = {.name = "x", .example = x, .dims = dims};
-  ig_export_args args = {
-      .fn = call_body, .user = (void *)&fn, .inputs = &in, .ninputs = 1, .noutputs = 1};
+  ig_export_args args = {.size = sizeof args,
+                         .fn = call_body,
+                         .user = (void *)&fn,
+                         .inputs = &in,
+                         .ninputs = 1,
+                         .noutputs = 1};
   if (x && y && ig_export(c, &args, &p) == IG_OK) {
     bool constant[] = {true, false};
     ig_value values[] = {ig_of_tensor(p->graph->first->constant), ig_of_tensor(x)};

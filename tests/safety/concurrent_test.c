@@ -53,7 +53,12 @@ static char *export_text(ig_ctx *c, int kind) {
   ig_dim batch = {.kind = IG_DIM_NAMED, .name = "batch", .lo = 2, .hi = 64};
   ig_dim dims[] = {batch, {.kind = IG_DIM_STATIC}};
   ig_export_input input = {"x", filled(c, 4, 3), dims};
-  ig_export_args args = {.fn = model, .inputs = &input, .ninputs = 1, .noutputs = 1, .user = &kind};
+  ig_export_args args = {.size = sizeof args,
+                         .fn = model,
+                         .inputs = &input,
+                         .ninputs = 1,
+                         .noutputs = 1,
+                         .user = &kind};
   ig_program *p = NULL;
   char *copy = NULL;
   if (ig_export(c, &args, &p) == IG_OK) {
@@ -178,7 +183,9 @@ static double run_backward(ig_ctx *c) {
   ig_tensor *x = filled(c, 5, 4);
   ig_tensor_set_requires_grad(c, x, true);
   ig_tensor *y = ig_sum(c, ig_relu(c, ig_matmul(c, x, weights)));
-  if (ig_backward(c, &(ig_backward_args){.outputs = &y, .noutputs = 1}, NULL) == IG_OK) {
+  if (ig_backward(
+          c, &(ig_backward_args){.size = sizeof(ig_backward_args), .outputs = &y, .noutputs = 1},
+          NULL) == IG_OK) {
     sum = 0;
     for (int64_t i = 0; i < 20; i++) sum += ig_tensor_get(ig_tensor_grad(x), i);
   }
