@@ -64,6 +64,17 @@ def own_pages(text: str) -> str:
     return re.sub(r"\(#(\w+)\)", r"(commands/\1.md)", text)
 
 
+def one_deeper(text: str) -> str:
+    """The links of a section that becomes a page in a folder of its own: those of the page that it was cut from."""
+
+    def deeper(m: re.Match) -> str:
+        if re.match(r"[a-z]+:", m[1]):
+            return m[0]
+        return f"]({m[1][1:]}.md)" if m[1].startswith("#") else f"](../{m[1]})"
+
+    return LINK.sub(deeper, text)
+
+
 def command_pages(source: pathlib.Path, command: str) -> None:
     """A page per command: its section of command.md and its own help."""
     page = source / "command.md"
@@ -74,7 +85,7 @@ def command_pages(source: pathlib.Path, command: str) -> None:
         if name not in known:
             raise SystemExit(f"docs/command.md: no section '## {name}'")
         help_text = subprocess.run([command, name, "--help"], capture_output=True, text=True, check=True).stdout
-        body = f"# ingot {name}\n{known.pop(name)}\n## Options\n\n```text\n{help_text}```\n"
+        body = f"# ingot {name}\n{one_deeper(known.pop(name))}\n## Options\n\n```text\n{help_text}```\n"
         write(source / f"commands/{name}.md", body)
     rest = "".join(f"## {title}{own_pages(body)}" for title, body in known.items())
     page.write_text(f"{own_pages(lead)}{rest}\n## Commands\n\n{toctree([f'commands/{name}' for name in listed])}")
@@ -89,7 +100,7 @@ def format_pages(source: pathlib.Path) -> None:
         plain = re.sub(r" \(.*\)$", "", title)
         where = title.removeprefix(plain).strip(" ()")
         names.append(f"formats/{slug(plain)}")
-        write(source / f"{names[-1]}.md", f"# {plain}\n{body}" + (f"\nSources: {where}\n" if where else ""))
+        write(source / f"{names[-1]}.md", f"# {plain}\n{one_deeper(body)}" + (f"\nSources: {where}\n" if where else ""))
     page.write_text(f"{lead}\n{toctree(names)}")
 
 
@@ -236,6 +247,8 @@ def settle_links(source: pathlib.Path) -> None:
             if plain.startswith("docs/"):
                 plain = up + plain.removeprefix("docs/")
             name = pathlib.PurePosixPath(plain).name
+            if name == "command.md" and (source / f"commands/{anchor}.md").exists():
+                return f"]({up}commands/{anchor}.md)"
             if name in OUTSIDE and not (folder / plain).exists():
                 plain = up + ("index.md" if name == "README.md" else name.lower())
             if not (folder / plain).exists():

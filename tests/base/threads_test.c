@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "base/cpu.h"
+#include "portion.h"
 
 // The thread sanitizer does not support new threads in the child of a process with threads.
 #if defined(__has_feature)
@@ -190,7 +191,7 @@ static void test_fork(void **state) {
   assert_true(squares_right(x));
   pid_t pid = fork();
   if (pid == 0) {
-    if (!CHILD_MAY_START_THREADS) ig_threads_set(1);
+    if (!CHILD_MAY_START_THREADS || test_is_emulated()) ig_threads_set(1);
     bool ok = true;
     for (int i = 0; i < 20; i++) ok = ok && squares_right(x);
     _exit(ok ? 0 : 1);

@@ -5,6 +5,7 @@ somewhere.
 A fenced block of python, c, cpp or sh is run; a fenced block of text right after it is what it prints. Blocks that
 are only to be read are indented instead.
 """
+import importlib.util
 import os
 import pathlib
 import re
@@ -95,6 +96,26 @@ def test_links_of(path: pathlib.Path) -> None:
         to = path.parent / name if name else path
         assert to.exists(), f"there is no {target}"
         assert not anchor or anchor in anchors(to), f"{to.name} has no heading for #{anchor}"
+
+
+def test_links_of_the_pages_of_the_site(tmp_path: pathlib.Path) -> None:
+    """Sections that become pages of their own, and documents that move, take their links along."""
+    spec = importlib.util.spec_from_file_location("ingot_site", ROOT / "tools/site.py")
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    source = tmp_path / "docs/source"
+    made.make_pages(source, str(build() / "ingot"))
+    wrong = []
+    for path in source.rglob("*.md"):
+        for target in LINK.findall(CODE.sub("", path.read_text())):
+            name, _, anchor = target.partition("#")
+            if re.match(r"[a-z]+:", target) or not name:
+                continue
+            to = path.parent / name
+            if not to.exists() or (anchor and anchor not in anchors(to)):
+                wrong.append(f"{path.relative_to(source)}: {target}")
+    assert wrong == []
+    assert (source / "commands/compile.md").exists() and (source / "errors/IG0103.md").exists()
 
 
 def test_every_page_is_in_the_table_of_contents() -> None:

@@ -12,4 +12,8 @@
 // chosen in every run.
 bool test_due(double work);
 
+// Whether a portion was asked for: a processor is emulated. The emulator, qemu-user, does not let
+// the child of a process with threads start threads.
+bool test_is_emulated(void);
+
 #endif
