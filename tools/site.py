@@ -34,6 +34,8 @@ AREAS = [
     ("jit", "torch.jit", ["ingot.jit"]),
     ("bridge", "Beside PyTorch", ["ingot._bridge"]),
 ]  # fmt: skip
+# What Doxygen's pages show of a header.
+SHOWN = "briefdescription detaileddescription define enum typedef struct func innerclass public-attrib"
 HIDDEN = {"carry_code", "reworded"}  # of ingot._explain: for the package itself
 
 
@@ -147,8 +149,8 @@ def c_pages(source: pathlib.Path) -> None:
     )
     for name in headers:
         stem = name.removesuffix(".h")
-        write(source / f"c/{stem}.md", f"# ingot/{name}\n\n```{{doxygenfile}} {name}\n:project: ingot\n"
-              ":sections: briefdescription detaileddescription define enum typedef struct func innerclass\n```\n")
+        write(source / f"c/{stem}.md",
+              f"# ingot/{name}\n\n```{{doxygenfile}} {name}\n:project: ingot\n:sections: {SHOWN}\n```\n")
     write(source / "c/index.md", text + toctree([name.removesuffix(".h") for name in headers]))
 
 

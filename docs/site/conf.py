@@ -19,6 +19,8 @@ breathe_default_project = "ingot"
 breathe_domain_by_extension = {"h": "c"}
 breathe_show_include = False
 primary_domain = None
+# Fields of unnamed unions and structs appear twice: for themselves and in the struct around them.
+suppress_warnings = ["duplicate_declaration.c"]
 highlight_language = "text"
 
 html_theme = "furo"

@@ -613,14 +613,10 @@ typedef struct slopes {
 static bool gradients_of(const slopes *w, ig_tensor *loss, bool create_graph, ig_tensor **grads) {
   ig_tensor *of[MAX_SLOPES];
   for (size_t i = 0; i < w->n; i++) of[i] = w->at[i].x;
-  ig_backward_args run = {.size = sizeof run,
-                          .outputs = &loss,
-                          .noutputs = 1,
-                          .inputs = of,
-                          .ninputs = w->n,
-                          .allow_unused = true,
-                          .retain_graph = create_graph,
-                          .create_graph = create_graph};
+  ig_backward_args run = {.size = sizeof run, .outputs = &loss, .noutputs = 1, .inputs = of};
+  run.ninputs = w->n;
+  run.allow_unused = true;
+  run.retain_graph = run.create_graph = create_graph;
   return ig_backward(c, &run, grads) == IG_OK;
 }
 
