@@ -19,6 +19,8 @@ import urllib.parse
 from collections.abc import Iterator
 from typing import Any
 
+import abi
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SECTION = re.compile(r"^## (.+)$", re.M)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -299,6 +301,18 @@ class Page(html.parser.HTMLParser):
             self.loaded.append(str(found["href"]))
 
 
+def missing_from_c(folder: pathlib.Path, pages: dict[pathlib.Path, Page]) -> list[str]:
+    """Functions and fields of public structs that the C reference does not show."""
+    wrong = []
+    for header in (ROOT / "include/ingot").glob("*.h"):
+        page = (folder / f"c/{header.stem}.html").resolve()
+        text = header.read_text()
+        fields = {f"{name}.{field}" for name, found in abi.structs(text).items() for field in found}
+        known = pages[page].ids if page in pages else set()
+        wrong += [f"c/{header.stem}.html: no {name}" for name in fields | abi.functions(text) if f"c.{name}" not in known]
+    return wrong
+
+
 def check(folder: pathlib.Path) -> int:
     pages = {path.resolve(): Page(path.read_text()) for path in folder.rglob("*.html")}
     wrong = []
@@ -314,6 +328,7 @@ def check(folder: pathlib.Path) -> int:
                 wrong.append(f"{at}: no {link}")
             elif parts.fragment and target in pages and parts.fragment not in pages[target].ids:
                 wrong.append(f"{at}: no place {link}")
+    wrong += missing_from_c(folder, pages)
     print("\n".join(sorted(set(wrong))), end="\n" if wrong else "")
     print(f"{len(pages)} pages, {sum(len(page.links) for page in pages.values())} links, {len(wrong)} problems")
     return bool(wrong)
