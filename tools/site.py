@@ -309,7 +309,8 @@ def missing_from_c(folder: pathlib.Path, pages: dict[pathlib.Path, Page]) -> lis
         text = header.read_text()
         fields = {f"{name}.{field}" for name, found in abi.structs(text).items() for field in found}
         known = pages[page].ids if page in pages else set()
-        wrong += [f"c/{header.stem}.html: no {name}" for name in fields | abi.functions(text) if f"c.{name}" not in known]
+        names = fields | abi.functions(text)
+        wrong += [f"c/{header.stem}.html: no {name}" for name in names if f"c.{name}" not in known]
     return wrong
 
 

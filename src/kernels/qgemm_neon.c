@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of bytes for every AArch64 processor: of 16 bits, added in pairs to sums of 32.
-#include "kernels/qgemm_neon.h"
+#include "kernels/qgemm_neon.inc"
 
 enum { GROUP = 4 };  // columns whose sums of all rows fit the registers, two lanes each
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of bytes by the dot product of ARMv8.2: four products and their sum by one instruction.
-#include "kernels/qgemm_neon.h"
+#include "kernels/qgemm_neon.inc"
 
 enum { GROUP = 4 };  // columns of a vector
 
