@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cause.h"
+#include "base/options.h"
 #include "edit/calibrate.h"
 #include "edit/work.h"
 #include "onnx/check.h"
@@ -423,8 +424,8 @@ static ig_status narrow(narrowing *x) {
 }
 
 ig_status ig_edit_dtype(ig_edit *e, const ig_dtype_options *options) {
-  ig_dtype_options o = {0};
-  memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+  ig_dtype_options o;
+  IG_OPTIONS_TAKE(&o, options, nruns);
   if (o.dtype != IG_F16 && o.dtype != IG_BF16)
     return ig_fail(e->c, IG_INVALID, "%s: weights become float16 or bfloat16, not %s", e->m.name,
                    ig_dtype_text(o.dtype));

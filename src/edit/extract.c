@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cause.h"
+#include "base/options.h"
 #include "edit/edit.h"
 #include "onnx/proto_parse.h"
 
@@ -279,8 +280,8 @@ static ig_status extract(extraction *x, const ig_extract_options *o) {
 }
 
 ig_status ig_edit_extract(ig_edit *e, const ig_extract_options *options) {
-  ig_extract_options o = {0};
-  memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+  ig_extract_options o;
+  IG_OPTIONS_TAKE(&o, options, nto);
   IG_RETURN_IF_ERR(ig_ed_begin(e));
   IG_RETURN_IF_ERR(ig_ed_infer(e));
   IG_RETURN_IF_ERR(ig_ed_end(e));

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cause.h"
+#include "base/options.h"
 #include "edit/edit.h"
 
 typedef struct merging {
@@ -262,8 +263,8 @@ static ig_status merge(merging *x) {
 }
 
 ig_status ig_edit_merge(ig_edit *e, ig_onnx_model *other, const ig_merge_options *options) {
-  ig_merge_options o = {0};
-  if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+  ig_merge_options o;
+  IG_OPTIONS_TAKE(&o, options, keep_joined);
   IG_RETURN_IF_ERR(ig_ed_begin(e));
   if (!ig_vec_push(e->c->alloc, &e->sources, other))
     return ig_fail(e->c, IG_NOMEM, "out of memory");

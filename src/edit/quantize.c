@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cause.h"
+#include "base/options.h"
 #include "edit/calibrate.h"
 #include "edit/work.h"
 #include "mode/mode.h"
@@ -521,8 +522,8 @@ static ig_status quantize(quantizing *q) {
 }
 
 ig_status ig_edit_quantize(ig_edit *e, const ig_quantize_options *options) {
-  ig_quantize_options o = {0};
-  memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+  ig_quantize_options o;
+  IG_OPTIONS_TAKE(&o, options, nruns);
   IG_RETURN_IF_ERR(ig_ed_begin(e));
   IG_RETURN_IF_ERR(check_options(e, &o));
   ig_alloc a = e->c->alloc;

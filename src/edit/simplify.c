@@ -7,6 +7,7 @@
 #include "base/budget.h"
 #include "base/cause.h"
 #include "base/hash.h"
+#include "base/options.h"
 #include "edit/work.h"
 #include "onnx_read/reader.h"
 
@@ -422,8 +423,8 @@ static void fix_weights(ig_edit *e) {
 }
 
 ig_status ig_edit_simplify(ig_edit *e, const ig_simplify_options *options) {
-  ig_simplify_options o = {0};
-  if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+  ig_simplify_options o;
+  IG_OPTIONS_TAKE(&o, options, keep_fused);
   IG_RETURN_IF_ERR(ig_ed_begin(e));
   fix_weights(e);
   IG_RETURN_IF_ERR(ig_ed_end(e));
