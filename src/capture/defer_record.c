@@ -78,30 +78,25 @@ static bool is_ours(const ig_defer *d, const ig_tensor *t) {
   return at && !d->values.at[at->number].input;
 }
 
-// May the written operand be recorded? Reshaping and histories of tensors from outside are not.
-static bool may_write(ig_ctx *c, const ig_defer *d, const ig_op *op, ig_tensor *t, bool grad) {
+// May the written operand be recorded? Reshaping and results given to tensors from outside are not.
+static bool may_write(const ig_defer *d, const ig_op *op, const ig_tensor *t) {
   bool ours = is_ours(d, t);
   if ((ig_op_reshapes(op) && !ours) || ig_tensor_has_internal_overlap(t)) return false;
-  if (op->form == IG_FORM_OUT && (!ours || t->requires_grad)) return false;
-  // A view of memory from outside: its history is that of its base, which nobody knows yet.
-  bool view = ours && (!t->storage->fake || t->storage->behind);
-  return !view || c->mode->no_grad || (!grad && !t->requires_grad);
+  return op->form != IG_FORM_OUT || (ours && !t->requires_grad);
 }
 
-static bool may_write_all(ig_ctx *c, const ig_defer *d, const ig_op *op, const ig_value *v,
-                          bool grad) {
-  if (v->kind == IG_KIND_TENSOR) return may_write(c, d, op, v->tensor, grad);
+static bool may_write_all(const ig_defer *d, const ig_op *op, const ig_value *v) {
+  if (v->kind == IG_KIND_TENSOR) return may_write(d, op, v->tensor);
   bool ok = true;
   for (size_t k = 0; ok && v->kind == IG_KIND_LIST && k < v->list.n; k++) {
-    ok = may_write_all(c, d, op, &v->list.at[k], grad);
+    ok = may_write_all(d, op, &v->list.at[k]);
   }
   return ok;
 }
 
-static bool all_written(ig_ctx *c, const ig_defer *d, const ig_op *op, const ig_value *args,
-                        bool grad) {
+static bool all_written(const ig_defer *d, const ig_op *op, const ig_value *args) {
   for (size_t i = 0; i < op->schema.nargs; i++) {
-    if (op->schema.args[i].written && !may_write_all(c, d, op, &args[i], grad)) return false;
+    if (op->schema.args[i].written && !may_write_all(d, op, &args[i])) return false;
   }
   return true;
 }
@@ -131,7 +126,7 @@ static bool is_recordable(ig_ctx *c, const ig_defer *d, const ig_op *op, const i
   if (!gives_tensors(op) || c->mode->fake) return false;
   w->grad = ig_tape_wanted(c, op, args) && !op->def->not_differentiable;
   w->write = has_written(op);
-  return !w->write || all_written(c, d, op, args, w->grad);
+  return !w->write || all_written(d, op, args);
 }
 
 // Sizes and dtypes of the results, and whether they will require gradients.
@@ -261,6 +256,8 @@ static void note_view(const ig_ctx *c, const ig_defer *d, const ig_tensor *of, c
   v->root = ig_defer_root(d, of);
   v->untracked = (c->mode->no_grad && of->requires_grad) || (base && base->untracked);
   v->one_of_many = (many && !c->mode->no_grad) || (base && base->one_of_many);
+  const struct ig_autograd *outside = of->autograd;
+  if (outside && outside->base && outside->creation != IG_CREATED_PLAIN) v->untracked = true;
 }
 
 static void note_views(const ig_ctx *c, const ig_defer *d, const ig_op *op, const ig_value *args,
@@ -284,12 +281,20 @@ static bool is_refused_write(ig_ctx *c, const ig_defer *d, const ig_op *op, cons
   return false;
 }
 
+// t is a recorded view: is its memory that of a leaf from outside which wants a gradient?
+static bool is_of_leaf(const ig_ctx *c, const ig_defer *d, const ig_tensor *t) {
+  const ig_tensor *root = ig_defer_root(d, t);
+  bool wanted = !c->mode->no_grad && root != t && !is_ours(d, root) && root->requires_grad;
+  return wanted && !(root->autograd && root->autograd->entry) && !ig_defer_is_graded(d, root);
+}
+
 // Would the write be refused? The error is then that of the call itself.
 static bool are_writable(ig_ctx *c, const ig_defer *d, const ig_op *op, const ig_value *args,
                          const written *w) {
   if (is_refused_write(c, d, op, args)) return false;
   for (size_t i = 0; i < w->n; i++) {
     if (overlaps(w->at[i], args, op->schema.nargs)) return false;
+    if (is_of_leaf(c, d, w->at[i])) return false;
     // What was written with a gradient was checked then, and has a history now.
     if (is_ours(d, w->at[i]) || ig_defer_is_graded(d, w->at[i])) continue;
     if (!ig_tape_may_write(c, op, w->at[i])) return false;

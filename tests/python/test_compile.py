@@ -814,3 +814,89 @@ def test_a_recorded_write_with_a_gradient_does_not_end_a_graph():
     assert backend.calls == 1 and y.requires_grad and not y.is_leaf
     out.sum().backward()
     assert x.grad.tolist() == [2, 2, 2, 2]
+
+
+def parts_of(x):
+    z, w = x + 1, x * 2
+    torch._dynamo.graph_break()
+    z.reshape(-1)[::2].add_(x.sum())
+    w.t()[0].mul_(3)
+    w[:, 1:][:1].copy_(z[:1, 1:])
+    return z.sin() * w, w
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "ingot"])
+def test_views_of_tensors_with_a_history_are_written(backend):
+    torch._dynamo.reset()
+    graphs = []
+
+    def counted(gm, inputs):
+        graphs.append(gm)
+        return torch._dynamo.lookup_backend(backend)(gm, inputs)
+
+    x, y = ((torch.arange(6.0).view(2, 3) - 2).requires_grad_() for _ in range(2))
+    found, expected = torch.compile(parts_of, backend=counted)(x), parts_of(y)
+    assert len(graphs) == 2
+    for a, b in zip(found, expected):
+        assert torch.allclose(a, b) and a.requires_grad
+    for out in (found, expected):
+        (out[0] + out[1]).sum().backward()
+    assert torch.allclose(x.grad, y.grad)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_gradient_by_a_result_of_a_graph_that_wrote_a_view(backend):
+    def f(x):
+        a, z = x.relu(), x + 1
+        torch._dynamo.graph_break()
+        a = a * 3
+        b = a.relu()
+        z.reshape(-1)[::2].add_(1)
+        torch._dynamo.graph_break()
+        (found,) = torch.autograd.grad((a * a * b).sum(), a, create_graph=True)
+        return found.sum()
+
+    torch._dynamo.reset()
+    x = torch.ones(1, 2, requires_grad=True)
+    assert torch.compile(f, backend=backend)(x).item() == f(x).item()
+
+
+def of_leaf(x):
+    x[:1].add_(1)
+
+
+def of_leaf_after_view(x):
+    x.t()[1:][:, :1].mul_(2)
+
+
+def without_gradient(x):
+    y = x * 2
+    with torch.no_grad():
+        view = y[:1]
+    torch._dynamo.graph_break()
+    view[:, 1:].add_(1)
+
+
+def one_of_many(x):
+    first, _ = (x * 2).unbind()
+    torch._dynamo.graph_break()
+    first[1:].add_(1)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("f", [of_leaf, of_leaf_after_view])
+def test_writes_to_views_that_autograd_refuses(f, backend):
+    torch._dynamo.reset()
+    for call in (f, torch.compile(f, backend=backend)):
+        x = torch.ones(2, 3, requires_grad=True)
+        with pytest.raises(RuntimeError, match="a view of a leaf Variable"):
+            call(x)
+        assert x.tolist() == [[1.0] * 3] * 2
+
+
+@pytest.mark.parametrize("f", [without_gradient, one_of_many])
+def test_writes_to_views_of_views_that_autograd_refuses(f):
+    torch._dynamo.reset()
+    for call in (f, torch.compile(f, backend="eager")):
+        with pytest.raises(RuntimeError, match="created in no_grad|multiple views"):
+            call(torch.ones(2, 3, requires_grad=True))
