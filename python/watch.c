@@ -267,6 +267,14 @@ static bool is_pure(const char *full, const char *module, const char *name) {
   return false;
 }
 
+// Python does not tell of the __enter__ in C that a block begins with. Its end has to happen, or what
+// was taken, such as a lock, stays taken: the refusal is reported when the function is done.
+static int tell_of_end(watch *w, const char *module, const char *name) {
+  int status = tell(w, module, name);
+  if (status != 0 && w->by->whole) PyErr_Clear();
+  return w->by->whole ? 0 : status;
+}
+
 static int watch_c_call(watch *w, PyFrameObject *frame, PyObject *callee) {
   if (!PyCFunction_Check(callee) || !is_users(w, frame)) return 0;
   const PyCFunctionObject *f = (const PyCFunctionObject *)callee;
@@ -284,7 +292,8 @@ static int watch_c_call(watch *w, PyFrameObject *frame, PyObject *callee) {
   if (is_listed(pure, COUNT(pure), module, name, false)) return 0;
   bool found = is_listed(effects_in_c, COUNT(effects_in_c), module, name, false);
   bool refused = found || (w->by->whole && !is_pure(full, module, name));
-  return refused ? tell(w, module, name) : 0;
+  if (!refused) return 0;
+  return strcmp(name, "__exit__") == 0 ? tell_of_end(w, module, name) : tell(w, module, name);
 }
 
 // A function in Python starts. Only what the user's code itself calls counts.

@@ -199,7 +199,12 @@ ig_tensor *ig_grad_fn_saved(ig_ctx *c, ig_grad_fn *f, size_t i) {
   }
   ig_edge edge = f->saved_edges[i];
   if (f->saved[i].result) edge.entry = f;
-  return ig_saved_unpack(c, &f->saved[i], &edge, false, NULL);
+  // The function may look at it, or differentiate by it, also where its own gradients have no
+  // history.
+  ig_mode_scope mode = ig_mode_push_grad(c, true);
+  ig_tensor *t = ig_saved_unpack(c, &f->saved[i], &edge, false, NULL);
+  ig_mode_pop(c, &mode);
+  return t;
 }
 
 // A backward that is under way has counted on the edges that f has.

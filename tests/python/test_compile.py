@@ -900,3 +900,25 @@ def test_writes_to_views_of_views_that_autograd_refuses(f):
     for call in (f, torch.compile(f, backend="eager")):
         with pytest.raises(RuntimeError, match="created in no_grad|multiple views"):
             call(torch.ones(2, 3, requires_grad=True))
+
+
+@pytest.mark.parametrize("make", [threading.Lock, threading.RLock, lambda: open(os.devnull)])
+def test_a_refused_block_is_left(make):
+    opened = make()
+
+    def f(x):
+        with opened:
+            y = x * 2
+        return y + 1
+
+    compiled = torch.compile(f, backend=Backend(), fullgraph=True)
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="__exit__"):
+        compiled(torch.ones(2))
+    if hasattr(opened, "closed"):
+        assert opened.closed
+    else:
+        seen = []
+        thread = threading.Thread(target=lambda: seen.append(opened.acquire(blocking=False)))
+        thread.start()
+        thread.join()
+        assert seen == [True]

@@ -7,6 +7,7 @@ import ingot
 from ingot.autograd import Function, Variable, backward, functional, grad, gradcheck, gradgradcheck
 from ingot.autograd.function import once_differentiable
 from ingot.testing import assert_close
+from ingot.utils.checkpoint import checkpoint
 
 
 class Scale(Function):
@@ -409,3 +410,37 @@ def test_gradients_without_elements_are_summed():
     ingot.autograd.backward([y.sum(), (y + y).sum()])
     assert x.grad.shape == (0, 3)
     ingot.zeros(0, 1).expand(0, 3).add_(1)
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_what_is_saved_has_its_history(create_graph):
+    seen = []
+
+    class Save(Function):
+        @staticmethod
+        def forward(ctx, a):
+            ctx.save_for_backward(a)
+            return a * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            (a,) = ctx.saved_tensors
+            seen.append((a.requires_grad, a.is_leaf, type(a.grad_fn).__name__))
+            return grad * 2
+
+    x = ingot.ones(2, requires_grad=True)
+    grad(Save.apply(x + 1).sum(), x, create_graph=create_graph)
+    assert seen == [(True, False, "AddBackward0")]
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_checkpoint_of_a_computed_tensor(reentrant):
+    layer = ingot.nn.Linear(2, 2)
+    grads = []
+    for run in (lambda f, v: f(v), lambda f, v: checkpoint(f, v, use_reentrant=reentrant)):
+        x = ingot.arange(4.0).view(2, 2).requires_grad_()
+        layer.zero_grad()
+        run(lambda v: layer(v).sin(), x * 3).cos().sum().backward()
+        grads.append([x.grad, layer.weight.grad.clone(), layer.bias.grad.clone()])
+    for a, b in zip(*grads):
+        assert a.abs().sum() > 0 and ingot.allclose(a, b)
