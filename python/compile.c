@@ -36,6 +36,7 @@ typedef struct run {
   PyObject *kwargs;
   size_t flushes;
   bool raised;        // the function raised: what it did before is computed, not compiled
+  bool computing;     // a backend or what it returned is running, which is not the function
   bool asserts;       // something about elements
   PyObject *refusal;  // the first exception by which the cache refused a part of it; NULL: none
 } run;
@@ -472,7 +473,10 @@ static bool flush(ig_ctx *c, ig_defer *d, ig_defer_why why, const ig_op *op, voi
   bool ok = true;
   bool exposed = why == IG_DEFER_VALUE && op;  // its memory belongs to an array, too
   if (why != IG_DEFER_END && !d->need.allowed && !exposed) ok = tell_break(d, r, why, op);
+  bool outer = r->computing;
+  r->computing = true;
   if (ok && d->calls.n) ok = compute(c, d, r, why);
+  r->computing = outer;
   if (!ok && c->status == IG_OK) {
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "a recording could not be computed");
     py_host_failed(c);
@@ -562,7 +566,8 @@ static PyObject *cache_call(PyObject *o, PyObject *args) {
   Py_INCREF(o);
   ig_defer_enter(d);
   bool alone = false;
-  py_watch watch = {.cache = o, .whole = d->whole, .refusal = &r.refusal};
+  py_watch watch = {
+      .cache = o, .whole = d->whole, .refusal = &r.refusal, .away = &r.computing};
   PyObject *out = r.cache->n ? PyObject_Call(fn, positional, named)
                              : py_watch_call(&watch, &alone, fn, positional, named);
   ig_defer_leave(d);

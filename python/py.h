@@ -450,6 +450,7 @@ typedef struct py_watch {
   PyObject *cache;  // told of calls that a graph cannot have
   bool whole;       // one graph is wanted: it may refuse them
   PyObject **refusal;
+  const bool *away;  // something else than the function is running
 } py_watch;
 // Calls fn; alone: the function is one that is not compiled (watch.c).
 PyObject *py_watch_call(const py_watch *by, bool *alone, PyObject *fn, PyObject *args,

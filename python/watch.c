@@ -334,7 +334,7 @@ static bool is_importing(watch *w, PyFrameObject *frame, int what) {
 
 static int profile(PyObject *capsule, PyFrameObject *frame, int what, PyObject *arg) {
   watch *w = watch_of(capsule);
-  if (is_importing(w, frame, what)) return 0;
+  if (*w->by->away || is_importing(w, frame, what)) return 0;
   if (what == PyTrace_C_CALL) return watch_c_call(w, frame, arg);
   return what == PyTrace_CALL ? watch_call(w, frame) : 0;
 }
@@ -371,6 +371,7 @@ static bool is_failing(PyObject *raised) {
 
 static int trace(PyObject *capsule, PyFrameObject *frame, int what, PyObject *arg) {
   watch *w = watch_of(capsule);
+  if (*w->by->away) return 0;
   bool whole = w->by->whole && !w->imports && is_own(w, frame);
   if (what == PyTrace_LINE && whole) return tell_frame(w, "line", frame, NULL);
   if (what != PyTrace_EXCEPTION || !PyTuple_Check(arg)) return 0;

@@ -922,3 +922,33 @@ def test_a_refused_block_is_left(make):
         thread.start()
         thread.join()
         assert seen == [True]
+
+
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a):
+        return a * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+
+
+def test_a_backend_may_do_what_one_graph_may_not(tmp_path):
+    """It runs before the function ends, where that needs results with a history."""
+    notes = tmp_path / "graphs.txt"
+
+    def backend(gm, inputs):
+        with open(notes, "a") as file:
+            file.write(gm.code)
+
+        def run(*args):
+            notes.touch()
+            return gm(*args)
+
+        return run
+
+    x = torch.ones(2, requires_grad=True)
+    y = torch.compile(lambda v: Twice.apply(v + 1).sin(), backend=backend, fullgraph=True)(x)
+    y.sum().backward()
+    assert "add" in notes.read_text() and torch.allclose(x.grad, 2 * torch.full((2,), 4.0).cos())
