@@ -281,10 +281,12 @@ static bool is_refused_write(ig_ctx *c, const ig_defer *d, const ig_op *op, cons
   return false;
 }
 
-// t is a recorded view: is its memory that of a leaf from outside which wants a gradient?
+// t is a recorded view: is its memory that of a leaf from outside, and wants one of them a gradient?
+// What was declared to want one may be a view itself.
 static bool is_of_leaf(const ig_ctx *c, const ig_defer *d, const ig_tensor *t) {
   const ig_tensor *root = ig_defer_root(d, t);
-  bool wanted = !c->mode->no_grad && root != t && !is_ours(d, root) && root->requires_grad;
+  bool outside = !c->mode->no_grad && root != t && !is_ours(d, root);
+  bool wanted = outside && (root->requires_grad || t->requires_grad);
   return wanted && !(root->autograd && root->autograd->entry) && !ig_defer_is_graded(d, root);
 }
 

@@ -861,12 +861,14 @@ def test_gradient_by_a_result_of_a_graph_that_wrote_a_view(backend):
     assert torch.compile(f, backend=backend)(x).item() == f(x).item()
 
 
-def of_leaf(x):
+def of_leaf(x, seen):
     x[:1].add_(1)
+    seen.append(1)
 
 
-def of_leaf_after_view(x):
+def of_leaf_after_view(x, seen):
     x.t()[1:][:, :1].mul_(2)
+    seen.append(1)
 
 
 def without_gradient(x):
@@ -887,11 +889,12 @@ def one_of_many(x):
 @pytest.mark.parametrize("f", [of_leaf, of_leaf_after_view])
 def test_writes_to_views_that_autograd_refuses(f, backend):
     torch._dynamo.reset()
-    for call in (f, torch.compile(f, backend=backend)):
-        x = torch.ones(2, 3, requires_grad=True)
+    for call, view in itertools.product((f, torch.compile(f, backend=backend)), (False, True)):
+        x = (torch.ones(6).view(2, 3) if view else torch.ones(2, 3)).requires_grad_()
+        seen = []
         with pytest.raises(RuntimeError, match="a view of a leaf Variable"):
-            call(x)
-        assert x.tolist() == [[1.0] * 3] * 2
+            call(x, seen)
+        assert x.tolist() == [[1.0] * 3] * 2 and not seen
 
 
 @pytest.mark.parametrize("f", [without_gradient, one_of_many])
