@@ -566,8 +566,7 @@ static PyObject *cache_call(PyObject *o, PyObject *args) {
   Py_INCREF(o);
   ig_defer_enter(d);
   bool alone = false;
-  py_watch watch = {
-      .cache = o, .whole = d->whole, .refusal = &r.refusal, .away = &r.computing};
+  py_watch watch = {.cache = o, .whole = d->whole, .refusal = &r.refusal, .away = &r.computing};
   PyObject *out = r.cache->n ? PyObject_Call(fn, positional, named)
                              : py_watch_call(&watch, &alone, fn, positional, named);
   ig_defer_leave(d);

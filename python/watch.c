@@ -267,8 +267,8 @@ static bool is_pure(const char *full, const char *module, const char *name) {
   return false;
 }
 
-// Python does not tell of the __enter__ in C that a block begins with. Its end has to happen, or what
-// was taken, such as a lock, stays taken: the refusal is reported when the function is done.
+// Python does not tell of the __enter__ in C that a block begins with. Its end has to happen, or
+// what was taken, such as a lock, stays taken: the refusal is reported when the function is done.
 static int tell_of_end(watch *w, const char *module, const char *name) {
   int status = tell(w, module, name);
   if (status != 0 && w->by->whole) PyErr_Clear();

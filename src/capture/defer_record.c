@@ -281,8 +281,8 @@ static bool is_refused_write(ig_ctx *c, const ig_defer *d, const ig_op *op, cons
   return false;
 }
 
-// t is a recorded view: is its memory that of a leaf from outside, and wants one of them a gradient?
-// What was declared to want one may be a view itself.
+// t is a recorded view: is its memory that of a leaf from outside, and wants one of them a
+// gradient? What was declared to want one may be a view itself.
 static bool is_of_leaf(const ig_ctx *c, const ig_defer *d, const ig_tensor *t) {
   const ig_tensor *root = ig_defer_root(d, t);
   bool outside = !c->mode->no_grad && root != t && !is_ours(d, root);
