@@ -102,7 +102,10 @@ static int set_name(PyObject *o, PyObject *value, void *unused) {
   const char *text = PyUnicode_AsUTF8(value);
   ig_ctx *c = py_ctx();
   if (!text) return -1;
-  if (!ig_graph_set_name(c, node_of(o)->graph, node_of(o), text)) (void)py_ok(c);
+  ig_node *n = node_of(o);
+  const char *target = n->target;  // the parameter of the code keeps its name
+  if (!ig_graph_set_name(c, n->graph, n, text)) (void)py_ok(c);
+  if (n->kind == IG_NODE_PLACEHOLDER) n->target = target;
   return PyErr_Occurred() ? -1 : 0;
 }
 

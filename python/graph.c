@@ -319,7 +319,14 @@ static PyGetSetDef program_getset[] = {
     {"output_specs", program_outputs, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
+// Copies of modules share the program that checks their inputs.
+static PyObject *program_deepcopy(PyObject *o, PyObject *memo) {
+  (void)memo;
+  return Py_NewRef(o);
+}
+
 static PyMethodDef program_methods[] = {
+    {"__deepcopy__", program_deepcopy, METH_O, "The program itself."},
     {"set_specs", program_set_specs, METH_VARARGS, NULL},
     {"unlift", program_unlift, METH_NOARGS, "The graph of the program as a module runs it."},
     {"check_inputs", program_check, METH_VARARGS, NULL},

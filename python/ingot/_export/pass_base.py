@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from ingot import _C, fx, no_grad
@@ -14,7 +15,13 @@ from ingot._subclasses.fake_tensor import maybe_get_fake_mode
 from ingot.fx.passes.infra.pass_base import PassBase, PassResult
 from ingot.utils import _pytree as pytree
 
-__all__ = ["ExportPassBaseError", "_ExportPassBaseDeprecatedDoNotUse"]
+__all__ = ["Argument", "ExportPassBaseError", "Fn", "PassType", "Value", "_ExportPassBaseDeprecatedDoNotUse"]
+
+
+Argument = Any
+Value = Any
+Fn = Callable[..., Any]
+PassType = Callable[[fx.GraphModule], PassResult | None]
 
 
 class ExportPassBaseError(RuntimeError):

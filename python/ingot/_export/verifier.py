@@ -8,7 +8,7 @@ import operator
 from typing import Any, ClassVar
 
 from ingot import _C, fx, nn
-from ingot.export.graph_signature import InputKind
+from ingot.export.graph_signature import CustomObjArgument, InputKind
 
 __all__ = ["SpecViolationError", "TrainingIRVerifier", "Verifier", "load_verifier"]
 
@@ -17,9 +17,26 @@ class SpecViolationError(Exception):
     """A program is not what its dialect allows."""
 
 
+_VALUES = (bool, int, float, str, _C.Tensor, _C.SymInt, _C.SymFloat, _C.SymBool)
+
+
+def _describes(val: Any) -> bool:
+    """Whether it is what a node can compute: tensors and numbers, lists of them, objects that stand for others."""
+    if isinstance(val, (list, tuple)):
+        return all(map(_describes, val))
+    if isinstance(val, dict):
+        return all(map(_describes, val.values()))
+    return val is None or isinstance(val, _VALUES) or type(val).__module__ == CustomObjArgument.__module__
+
+
 def _check_val(node: fx.Node) -> None:
-    if "val" not in node.meta and node.op != "output" and not _returns_nothing(node):
-        raise SpecViolationError(f"Node.meta {node.name} is missing val field.")
+    if node.op == "output":
+        return
+    if "val" not in node.meta:
+        if not _returns_nothing(node):
+            raise SpecViolationError(f"Node.meta {node.name} is missing val field.")
+    elif isinstance(node.target, (_C.OpOverload, str)) and not _describes(node.meta["val"]):
+        raise SpecViolationError(f"Node.meta {node.name} has invalid val field {node.meta['val']}")
 
 
 def _returns_nothing(node: fx.Node) -> bool:
@@ -71,8 +88,8 @@ class Verifier(metaclass=_VerifierMeta):
 
     def check(self, ep: Any) -> None:
         """SpecViolationError with the first violation."""
-        _check_signature(ep)
         self._check_graph_module(ep.graph_module)
+        _check_signature(ep)
         _check_outputs_of(ep)
 
     def __call__(self, ep: Any) -> None:
@@ -146,6 +163,8 @@ def _check_input(ep: Any, spec: Any) -> None:
     kind, target = spec.kind, spec.target
     if kind is InputKind.USER_INPUT or kind is InputKind.TOKEN:
         return
+    if not isinstance(kind, InputKind):
+        raise SpecViolationError(f"Unknown InputKind {kind}.")
     if target is None:
         raise SpecViolationError(f"InputSpec for {spec.arg.name} has no target.")
     if kind is InputKind.PARAMETER:

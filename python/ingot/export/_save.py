@@ -165,7 +165,9 @@ def load(
             f.seek(0)  # as a zip reader does: the position that a save left behind does not matter
         program = _C.pt2_load(f.read())
     else:
-        program = _C.pt2_load(os.fspath(f))
+        path = os.fspath(f)  # type: ignore[arg-type]
+        os.stat(path)  # FileNotFoundError
+        program = _C.pt2_load(path)
     _check_opsets(program, expected_opset_version)
     if extra_files is not None:
         found = _C.pt2_extra(program)

@@ -479,9 +479,9 @@ class ExportedProgram:
 
     def _transform_do_not_use(self, *passes: Any) -> ExportedProgram:
         """The program whose graph module the passes return, one after the other."""
-        from ingot.fx.passes.infra.pass_manager import PassManager, pass_result_wrapper
+        from ingot.fx.passes.infra.pass_manager import PassManager
 
-        result = PassManager([pass_result_wrapper(one) for one in passes])(self.graph_module)
+        result = PassManager(list(passes))(self.graph_module)
         module = result.graph_module if result is not None else None
         if module is self.graph_module and not result.modified:
             return self

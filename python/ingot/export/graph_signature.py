@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -207,6 +207,15 @@ class ExportGraphSignature:
         for spec in (*self.input_specs, *self.output_specs):
             if getattr(spec.arg, "name", None) == old:
                 spec.arg.name = new
+
+    def get_replace_hook(self) -> Callable[[Any, str, Any], None]:
+        """For GraphModule._set_replace_hook: keeps the signature up to date when results of the graph are replaced."""
+
+        def hook(old: Any, new: str, user: Any) -> None:
+            if user.op in ("output", "input"):
+                self.replace_all_uses(old.name, new)
+
+        return hook
 
 
 def _argument(arg: ArgumentSpec) -> Any:

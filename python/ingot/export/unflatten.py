@@ -42,6 +42,9 @@ class InterpreterModule(nn.Module):
         """The graph as a module of its own, over this module's state."""
         return GraphModule(self, self.graph)
 
+    def finalize(self) -> None:
+        """The graph may be run: nothing has to be prepared here."""
+
     @property
     def arg_names(self) -> list[str]:
         return [node.name for node in self.graph.nodes if node.op == "placeholder"]
@@ -117,6 +120,21 @@ def _row(path: str, signature: ModuleCallSignature) -> tuple:
     )  # fmt: skip
 
 
+def _refuse_second_calls(kept: set[str], graphs: list[tuple]) -> None:
+    """A signature describes one call. Other calls of its module have operands and results that it does not name."""
+    called: set[str] = set()
+    for path, _, graph, *_ in graphs if kept else ():
+        for node in graph.find_nodes(op="call_module"):
+            target = f"{path}.{node.target}" if path else node.target
+            module = target.partition("@")[0]
+            if module in called and module in kept:
+                raise RuntimeError(
+                    f"Could not find output node of the second call of '{module}': its signature was kept "
+                    "(preserve_module_call_signature), and it describes the first call only"
+                )
+            called.add(module)
+
+
 class UnflattenedModule(InterpreterModule):
     """A program as a tree of modules, called like the original."""
 
@@ -125,6 +143,7 @@ class UnflattenedModule(InterpreterModule):
         kept = [_row(entry.fqn, entry.signature) for entry in calls if entry.fqn and entry.signature is not None]
         functions = [(fn, _get_qualified_name(fn)) for fn in (pytree.tree_unflatten, fx_pytree.tree_flatten_spec)]
         graphs = export_module._program.unflatten(kept, *functions)
+        _refuse_second_calls({row[0] for row in kept}, graphs)
         super().__init__(graphs[0][2])
         self.flat_args_adapter = flat_args_adapter
         self.graph_signature = export_module.graph_signature
@@ -181,6 +200,28 @@ class UnflattenedModule(InterpreterModule):
             else:
                 _set(self, name, copy_of(value, False), False if name in passing else None)
 
+    def _adapted(self, leaves: list[Any], spec: Any) -> list[Any]:
+        """The leaves of a call of another structure, if there is somebody who knows how."""
+        in_spec = self.call_spec.in_spec
+        print(
+            "Input treespec does not match with exported module's: \n"
+            f"Input treespec: {spec}. ",
+            f"Exported module treespec: {in_spec}",
+        )
+        if self.flat_args_adapter is None:
+            raise TypeError(
+                "There is no flat args adapter sepcified. Are you sure you are calling this with the right "
+                "arguments? "
+            )
+        print("Adapting flat arg to match exported module's treespec")
+        leaves = self.flat_args_adapter.adapt(target_spec=in_spec, input_spec=spec, input_args=leaves)
+        if len(leaves) != in_spec.num_leaves:
+            raise TypeError(
+                "Flat args adaption failed, number of args mismatch "
+                f"Adatped: {len(leaves)} \nExported module: {in_spec.num_leaves}"
+            )
+        return leaves
+
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         in_spec = self.call_spec.in_spec
         names = in_spec.children_specs[1].context
@@ -189,17 +230,7 @@ class UnflattenedModule(InterpreterModule):
         leaves, spec = pytree.tree_flatten((args, kwargs))
         paths = self._input_paths if spec == in_spec else None
         if spec != in_spec:
-            if self.flat_args_adapter is None:
-                raise TypeError(
-                    "There is no flat args adapter sepcified. Are you sure you are calling this with the right "
-                    f"arguments? \nInput treespec: {spec}\nExported treespec: {in_spec}"
-                )
-            leaves = self.flat_args_adapter.adapt(target_spec=in_spec, input_spec=spec, input_args=leaves)
-            if len(leaves) != in_spec.num_leaves:
-                raise TypeError(
-                    f"Flat args adaption failed, number of args mismatch\nAdatped: {len(leaves)}\n"
-                    f"Exported module: {in_spec.num_leaves}"
-                )
+            leaves = self._adapted(leaves, spec)
         if self.check_input_constraints:
             self._program.check_inputs(tuple(leaves), paths)
         outputs = []

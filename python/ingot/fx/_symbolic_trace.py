@@ -7,6 +7,7 @@ import collections
 import contextlib
 import copy
 import functools
+import importlib
 import inspect
 import math
 import sys
@@ -527,14 +528,23 @@ class Tracer(TracerBase):
             for cls, name in _wrapped_methods_to_patch:
                 patcher.patch_method(cls, name, _create_wrapped_method(cls, name))
             for name in (*_ASKING_MODULES, "ingot"):
-                for scope in (sys.modules.get(name), sys.modules.get("torch" + name[5:])):
-                    for key, value in list(vars(scope).items()) if scope is not None else ():
-                        if _asks(value):
-                            patcher.patch(vars(scope), key, _asking(value))
+                self._patch_asking(patcher, importlib.import_module(name), sys.modules.get("torch" + name[5:]))
             self._autowrap_check(patcher, fn_globals)
             for module in self._autowrap_search:
                 self._autowrap_check(patcher, module.__dict__)
             yield
+
+    def _patch_asking(self, patcher: _Patcher, module: Any, alias: Any) -> None:
+        """The functions of a module and of its alias, which keeps a name once somebody has asked for it: it must not
+        keep what stands in for a function while this capture runs."""
+        for scope in (alias, module):
+            for key, value in list(vars(scope).items()) if scope is not None else ():
+                if not _asks(value):
+                    continue
+                asking = _asking(value)
+                patcher.patch(vars(scope), key, asking)
+                if alias is not None and scope is module and key not in vars(alias):
+                    patcher.patch(vars(alias), key, asking)
 
     def _autowrap_check(self, patcher: _Patcher, scope: dict[str, Any]) -> None:
         """Functions that are wrapped by identity, in a namespace that the trace comes to."""

@@ -89,11 +89,11 @@ def constant_fold(gm: GraphModule, constraint_fn: Callable[[Node], bool] | None 
                 user not in folder.node_replacements for user in node.users
             ):
                 replace_node_with_constant(gm, node, constant)
-    for node in reversed(list(gm.graph.nodes)):
-        if node.op in ("get_attr", "call_function") and not node.users and not node.is_impure():
-            gm.graph.erase_node(node)
-            if node.op == "get_attr" and hasattr(gm, node.target):
+    for node in list(gm.graph.nodes):  # what only folded calls read stays an attribute
+        if node.op == "get_attr" and not node.users:
+            if hasattr(gm, node.target):
                 delattr(gm, node.target)
+            gm.graph.erase_node(node)
     gm.graph.eliminate_dead_code()
     gm.graph.lint()
     gm.recompile()

@@ -57,4 +57,5 @@ class _FunctionalizeSideEffectfulOpsPass(_ExportPassBaseDeprecatedDoNotUse):
     def output(self, results: Any, meta: NodeMetadata) -> ProxyValue:
         if self._token is None:
             return super().output(results, meta)
+        results = results if isinstance(results, (tuple, list)) else (results,)
         return super().output((*results, self._token), meta)

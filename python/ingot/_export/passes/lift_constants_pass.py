@@ -6,7 +6,7 @@ from collections.abc import Iterator, MutableMapping
 from typing import Any
 
 from ingot import fx, nn
-from ingot._C import Tensor
+from ingot._C import ScriptObject, Tensor
 from ingot.export.graph_signature import (
     CustomObjArgument,
     ExportGraphSignature,
@@ -73,6 +73,17 @@ def get_constant_fqn(node: Any, constant_name: str) -> str:
     stack = node.meta.get("nn_module_stack")
     parent = list(stack.values())[-1][0] if stack else ""
     return f"{parent}.{constant_name}" if parent else constant_name
+
+
+def rewrite_script_object_meta(gm: fx.GraphModule) -> dict[str, Any]:
+    """Objects in the metadata of inputs become arguments of the signature; returns the objects by input."""
+    constants: dict[str, Any] = {}
+    for node in gm.graph.nodes:
+        value = node.meta.get("val")
+        if isinstance(value, ScriptObject):
+            constants[node.name] = value
+            node.meta["val"] = CustomObjArgument(node.name, _class(value))
+    return constants
 
 
 def _value(module: nn.Module, path: str) -> Any:

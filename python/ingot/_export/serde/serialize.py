@@ -54,7 +54,6 @@ class SerializedArtifact:
     state_dict: bytes
     constants: bytes
     example_inputs: bytes
-    custom_objects: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass
@@ -92,20 +91,20 @@ def serialize(
         text = _C.pt2_text(program, dict(opset_version or {}))
     except NotImplementedError as error:
         raise reworded(error, SerializeError) from error
-    return SerializedArtifact(
-        text,
-        _pack(program.state_dict),
-        _pack(program.constants),
-        pack_examples(exported_program) or b"",
-        custom_objects(exported_program),
+    made = SerializedArtifact(
+        text, _pack(program.state_dict), _pack(program.constants), pack_examples(exported_program) or b""
     )
+    objects = custom_objects(exported_program)
+    if objects:
+        made.__dict__["custom_objects"] = objects  # only exist in this process
+    return made
 
 
 def deserialize(
     artifact: SerializedArtifact, expected_opset_version: dict[str, int] | None = None
 ) -> ExportedProgram:
     """The program of such pieces."""
-    objects = getattr(artifact, "custom_objects", {})
+    objects = artifact.__dict__.get("custom_objects", {})
     try:
         program = _C.pt2_parse(
             artifact.exported_program, _unpack(artifact.state_dict), _unpack(artifact.constants), bool(objects)
@@ -139,6 +138,9 @@ class ExportedProgramSerializer:
         except NotImplementedError as error:
             raise reworded(error, SerializeError) from error
         tree = schema.from_plain(schema.ExportedProgram, json.loads(text))
+        calls = exported_program.module_call_graph
+        writer = GraphModuleSerializer(exported_program.graph_signature, calls)
+        tree.graph_module.module_call_graph = writer.serialize_module_call_graph(calls)
         examples = pack_examples(exported_program) or b""
         return _SerializedProgram(tree, _pack(program.state_dict), _pack(program.constants), examples)
 
