@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the cases of one file: `python run.py ingot|torch FILE` prints {case: what it printed, or its exception} as JSON.
+"""Runs the cases of one file: `python run.py ingot|torch FILE` prints as JSON what each case printed, or its exception.
 
 Cases are functions case_*, written as users of PyTorch write. golden.json has what PyTorch 2.5.1 prints
 (tools/make_user_goldens.py), test_user_cases.py compares."""
