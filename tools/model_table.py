@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Third-party models under Ingot beside the real PyTorch: builds, runs, exports, agrees, loads.
 
-    model_table.py --ingot PYTHON --peer PYTHON [--families timm,transformers,...] [--only TEXT] [--work FOLDER]
+    model_table.py --ingot PYTHON --peer PYTHON [--loader PYTHON] [--families timm,transformers,...] [--only TEXT]
+                   [--work FOLDER]
 
 PYTHON are interpreters that can import the packages, the first together with Ingot, the second with the real PyTorch.
 Models are made on either side from the same seed and with inputs from the same seed, so that weights are compared too.
 Per model: build, run (weights and results agree with the peer, rtol 1e-4), export non-strict and strict (the programs
-agree with the module), ONNX (agrees under onnxruntime), .pt2 (the peer loads it and agrees). The list of models is
-tests/python/models.json.
+agree with the module), ONNX (agrees under onnxruntime), .pt2 (the loader, by default the peer, loads it and agrees).
+The list of models is tests/python/models.json.
 """
 
 from __future__ import annotations
@@ -76,6 +77,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ingot", required=True)
     parser.add_argument("--peer", required=True)
+    parser.add_argument("--loader", help="the interpreter that loads .pt2 files, with another release of PyTorch")
     parser.add_argument("--families", default="")
     parser.add_argument("--only", default="")
     parser.add_argument("--steps", default=",".join(STEPS))
@@ -95,7 +97,7 @@ def main() -> int:
     rows = side([options.ingot, "-m", "ingot"], models, options.work, options.steps, options.limit)
     if "pt2" in options.steps:
         saved = [m for m in models if rows.get(name_of(m), {}).get("saved") == "ok"]
-        for name, told in side([options.peer], saved, options.work, "load", options.limit).items():
+        for name, told in side([options.loader or options.peer], saved, options.work, "load", options.limit).items():
             rows[name].update(told)
     counts: dict[str, collections.Counter] = collections.defaultdict(collections.Counter)
     with (options.work / "table.jsonl").open("a") as out:

@@ -13,23 +13,35 @@ FlattenFuncSpec = Callable[[PyTree, TreeSpec], list]
 FlattenFuncExactMatchSpec = Callable[[PyTree, TreeSpec], bool]
 
 
-def _children(tree: Any, spec: TreeSpec) -> list[Any]:
+def _list_flatten_spec(tree: Any, spec: TreeSpec) -> list[Any]:
     return [tree[i] for i in range(spec.num_children)]
 
 
-def _same_length(tree: Any, spec: TreeSpec) -> bool:
+def _dict_flatten_spec(tree: dict, spec: TreeSpec) -> list[Any]:
+    return [tree[key] for key in spec.context]
+
+
+def _list_flatten_spec_exact_match(tree: Any, spec: TreeSpec) -> bool:
     return len(tree) == spec.num_children
 
 
+# Packages register caches and outputs with the functions of the kind that they behave like.
+_tuple_flatten_spec = _namedtuple_flatten_spec = _list_flatten_spec
+_dict_flatten_spec_exact_match = _tuple_flatten_spec_exact_match = _list_flatten_spec_exact_match
+_namedtuple_flatten_spec_exact_match = _list_flatten_spec_exact_match
+
 SUPPORTED_NODES: dict[type, FlattenFuncSpec] = {
-    dict: lambda tree, spec: [tree[key] for key in spec.context],
-    list: _children,
-    tuple: _children,
-    namedtuple: _children,  # type: ignore[dict-item]  # the key under which specifications have named tuples
+    dict: _dict_flatten_spec,
+    list: _list_flatten_spec,
+    tuple: _tuple_flatten_spec,
+    namedtuple: _namedtuple_flatten_spec,  # type: ignore[dict-item]  # the key under which specifications have named tuples
 }
 SUPPORTED_NODES_EXACT_MATCH: dict[type, FlattenFuncExactMatchSpec | None] = {
-    dict: _same_length, list: _same_length, tuple: _same_length, namedtuple: _same_length,
-}  # type: ignore[dict-item]  # fmt: skip
+    dict: _dict_flatten_spec_exact_match,
+    list: _list_flatten_spec_exact_match,
+    tuple: _tuple_flatten_spec_exact_match,
+    namedtuple: _namedtuple_flatten_spec_exact_match,
+}  # type: ignore[dict-item]
 
 
 def register_pytree_flatten_spec(

@@ -5,6 +5,7 @@
 
 #include "op/refuse.h"
 #include "ops/dense.h"
+#include "ops/pointwise/special.h"
 #include "ops/tile.h"
 
 static const double pi = 3.14159265358979323846;
@@ -392,6 +393,21 @@ IG_OP(i0) = {
     REAL(i0),
     .promote = IG_PROMOTE_FLOAT,
     .keep = "self",
+    .samples = POSITIVE,
+};
+// The same values under another name, for which PyTorch has no derivative.
+IG_OP(special_modified_bessel_i0) = {
+    .schema = "aten::special_modified_bessel_i0(Tensor self) -> Tensor",
+    .shape = ig_shape_special,
+    .tile = {[IG_F32] = i0_f32, [IG_F64] = i0_f64},
+    .promote = IG_PROMOTE_FLOAT,
+    .samples = POSITIVE,
+};
+IG_OP(special_modified_bessel_i1) = {
+    .schema = "aten::special_modified_bessel_i1(Tensor self) -> Tensor",
+    .shape = ig_shape_special,
+    .tile = {[IG_F32] = i1_f32, [IG_F64] = i1_f64},
+    .promote = IG_PROMOTE_FLOAT,
     .samples = POSITIVE,
 };
 IG_OP(special_i1) = {

@@ -7,7 +7,7 @@ from typing import Any
 
 from ingot.nn.modules.module import Module
 
-__all__ = ["DataParallel"]
+__all__ = ["DataParallel", "data_parallel"]
 
 
 class DataParallel(Module):
@@ -22,3 +22,12 @@ class DataParallel(Module):
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         return self.module(*inputs, **kwargs)
+
+
+def data_parallel(
+    module: Module, inputs: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0,
+    module_kwargs: dict | None = None,
+) -> Any:  # fmt: skip
+    """Call a module with a tuple of inputs, as DataParallel does."""
+    given = inputs if isinstance(inputs, tuple) else () if inputs is None else (inputs,)
+    return module(*given, **(module_kwargs or {}))
