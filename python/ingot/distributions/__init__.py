@@ -13,6 +13,7 @@ from ingot.distributions.continuous import (
     StudentT,
     Uniform,
 )
+from ingot.distributions.derived import FisherSnedecor, HalfCauchy, InverseGamma, Kumaraswamy, Pareto
 from ingot.distributions.discrete import (
     Bernoulli,
     Binomial,
@@ -41,8 +42,9 @@ from ingot.distributions.transforms import __all__ as _transforms
 
 __all__ = [
     "Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Chi2", "Dirichlet", "Distribution", "Exponential",
-    "ExponentialFamily", "Gamma", "Geometric", "Gumbel", "HalfNormal", "Independent", "Laplace", "LogNormal",
+    "ExponentialFamily", "FisherSnedecor", "Gamma", "Geometric", "Gumbel", "HalfCauchy", "HalfNormal", "Independent",
+    "InverseGamma", "Kumaraswamy", "Laplace", "LogNormal",
     "MixtureSameFamily", "Multinomial", "MultivariateNormal", "NegativeBinomial", "Normal", "OneHotCategorical",
-    "Poisson", "RelaxedBernoulli", "RelaxedOneHotCategorical", "StudentT", "TransformedDistribution", "Uniform",
+    "Pareto", "Poisson", "RelaxedBernoulli", "RelaxedOneHotCategorical", "StudentT", "TransformedDistribution", "Uniform",
     "Weibull", "Wishart", "constraints", "kl_divergence", "register_kl", "transforms", *_transforms,
 ]  # fmt: skip

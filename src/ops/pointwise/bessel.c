@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Bessel functions J, Y and K of order 0 and 1, the spherical one, and Airy's. Computed in double
-// precision; none has a derivative in PyTorch.
+// The Bessel functions J, Y and K of order 0 and 1, the spherical one, and Airy's. Computed in
+// double precision; none has a derivative in PyTorch.
 #include "ops/pointwise/special.h"
 #include "ops/tile.h"
 
@@ -11,8 +11,8 @@ typedef struct {
   double j, y;  // of one order
 } bessel_pair;
 
-// x > 25: Hankel's series, whose smallest term is below exp(-50). The phase x - (v / 2 + 1 / 4) pi is
-// taken apart, so that the sine and cosine of x are those of the C library.
+// x > 25: Hankel's series, whose smallest term is below exp(-50). The phase x - (v / 2 + 1 / 4) pi
+// is taken apart, so that the sine and cosine of x are those of the C library.
 static bessel_pair bessel_far(double x, int v) {
   double mu = 4.0 * v * v;
   double term = 1;
@@ -35,12 +35,11 @@ static bessel_pair bessel_far(double x, int v) {
   return (bessel_pair){scale * (p * cosine - q * sine), scale * (p * sine + q * cosine)};
 }
 
-// 0 < x <= 25: Miller's backward recurrence for all orders of J, scaled by J0 + 2 (J2 + J4 + ...) = 1, and
-// Neumann's series of them for Y.
+// 0 < x <= 25: Miller's backward recurrence for all orders of J, scaled by J0 + 2 (J2 + J4 + ...) =
+// 1, and Neumann's series of them for Y.
 static bessel_pair bessel_near(double x, int v) {
   double lg = log(x / 2) + euler;
-  if (x < 1e-8)
-    return v ? (bessel_pair){x / 2, -2 / (pi * x)} : (bessel_pair){1, 2 / pi * lg};
+  if (x < 1e-8) return v ? (bessel_pair){x / 2, -2 / (pi * x)} : (bessel_pair){1, 2 / pi * lg};
   int top = 2 * (int)(x / 2) + 60;
   double next = 0;
   double now = 1e-300;
@@ -87,8 +86,8 @@ static double bessel_y(double x, int v) {
   return isinf(x) ? NAN : bessel_at(x, v).y;
 }
 
-// exp(x) K_v(x), x > 0: the integral of exp(-x (cosh t - 1)) cosh(v t) by equal steps, whose error is
-// exponentially small in the step. Steps become smaller with the width of the peak.
+// exp(x) K_v(x), x > 0: the integral of exp(-x (cosh t - 1)) cosh(v t) by equal steps, whose error
+// is exponentially small in the step. Steps become smaller with the width of the peak.
 static double bessel_k_scaled(double x, double v) {
   if (isinf(x)) return 0;
   double step = fmin(0.2, 0.5 / sqrt(x));
@@ -119,7 +118,8 @@ static double airy_ai(double x) {
     double even = 1;
     double odd = 0;
     for (int k = 1; k < 30; k++) {
-      double next = term * (6.0 * k - 5) * (6.0 * k - 3) * (6.0 * k - 1) / ((2.0 * k - 1) * 216 * k);
+      double next =
+          term * (6.0 * k - 5) * (6.0 * k - 3) * (6.0 * k - 1) / ((2.0 * k - 1) * 216 * k);
       next /= zeta;
       if (fabs(next) > fabs(term) || fabs(next) < 1e-18) break;
       term = next;
@@ -170,9 +170,9 @@ BOTH(scaled_k1, bessel_k((double)x[i], 1, true))
 BOTH(airy, airy_ai((double)x[i]))
 BOTH(spherical, spherical_j0((double)x[i]))
 
-#define OF(name)                                                                       \
+#define OF(name)                                                                     \
   .shape = ig_shape_special, .tile = {[IG_F32] = name##_f32, [IG_F64] = name##_f64}, \
-  .promote = IG_PROMOTE_FLOAT
+  .promote = IG_PROMOTE_FLOAT, .not_differentiable = true
 #define SIGNED "f32[3,5] | f32[] | i64[3] | f64[2,3]"
 #define POSITIVE "f32[3,5]:+ | f32[]:+ | i64[3] | f64[2,3]:+"
 

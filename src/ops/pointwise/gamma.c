@@ -10,12 +10,12 @@
 
 static const double pi = 3.14159265358979323846;
 
-static double digamma_of(double x) {
+double ig_digamma_of(double x) {
   if (x == 0) return copysign(HUGE_VAL, -x);
   if (x < 0) {
     if (x == floor(x)) return NAN;
     double whole;
-    return digamma_of(1 - x) - pi / tan(pi * modf(x, &whole));
+    return ig_digamma_of(1 - x) - pi / tan(pi * modf(x, &whole));
   }
   double sum = 0;
   while (x < 10) {
@@ -79,7 +79,7 @@ static double zeta_of(double s, double q) {
 }
 
 static double polygamma_of(int64_t n, double x) {
-  if (n == 0) return digamma_of(x);
+  if (n == 0) return ig_digamma_of(x);
   double sign = n % 2 ? 1 : -1;
   double order = (double)n + 1;
   if (x <= 0 && x != floor(x)) {
@@ -192,7 +192,7 @@ static double ndtri_of(double p) {
   TILE2(name##_f64, double, double, expr) \
   TILE2(name##_f32, float, float, expr)
 BOTH1(lgamma, lgamma((double)x[i]))
-BOTH1(digamma, digamma_of((double)x[i]))
+BOTH1(digamma, ig_digamma_of((double)x[i]))
 BOTH1(i0, bessel_i((double)x[i], 0, false))
 BOTH1(i1, bessel_i((double)x[i], 1, false))
 BOTH1(i0e, bessel_i((double)x[i], 0, true))
@@ -401,6 +401,7 @@ IG_OP(special_modified_bessel_i0) = {
     .shape = ig_shape_special,
     .tile = {[IG_F32] = i0_f32, [IG_F64] = i0_f64},
     .promote = IG_PROMOTE_FLOAT,
+    .not_differentiable = true,
     .samples = POSITIVE,
 };
 IG_OP(special_modified_bessel_i1) = {
@@ -408,6 +409,7 @@ IG_OP(special_modified_bessel_i1) = {
     .shape = ig_shape_special,
     .tile = {[IG_F32] = i1_f32, [IG_F64] = i1_f64},
     .promote = IG_PROMOTE_FLOAT,
+    .not_differentiable = true,
     .samples = POSITIVE,
 };
 IG_OP(special_i1) = {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Orthogonal polynomials of degree n at x: three-term recurrences in double precision, and the closed
-// forms of Chebyshev's within (-1, 1). A negative degree gives 0. None has a derivative in PyTorch.
+// Orthogonal polynomials of degree n at x: three-term recurrences in double precision, and the
+// closed forms of Chebyshev's within (-1, 1). A negative degree gives 0. None has a derivative in
+// PyTorch.
 #include "ops/pointwise/special.h"
 #include "ops/tile.h"
 
 enum { MOST_STEPS = 1 << 22 };  // beyond, what a recurrence gives would be its own rounding
 
 // Degrees are numbers of the operands' dtype; their whole part counts.
-static bool is_even(double n) { return fmod(n, 2) == 0; }
+static bool is_even(double n) {
+  return fmod(n, 2) == 0;
+}
 
 // The recurrence of all four kinds of Chebyshev's: p_k = 2 x p_(k-1) - p_(k-2), from 1 and `first`.
 static double chebyshev_steps(double x, double n, double first) {
@@ -113,14 +116,14 @@ BOTH(l, laguerre((double)x[i], (double)y[i]))
 BOTH(p, legendre((double)x[i], (double)y[i]))
 
 // A number among the operands is a tensor without dimensions.
-#define NUMBERS(name, call)                                             \
-  static ig_tensor *name##_of_n(ig_ctx *c, const ig_value *args) {      \
-    ig_tensor *n = ig_scalar_tensor(c, args[1]);                        \
-    return call(c, args[0].tensor, n);                                  \
-  }                                                                     \
-  static ig_tensor *name##_of_x(ig_ctx *c, const ig_value *args) {      \
-    ig_tensor *x = ig_scalar_tensor(c, args[0]);                        \
-    return call(c, x, args[1].tensor);                                  \
+#define NUMBERS(name, call)                                        \
+  static ig_tensor *name##_of_n(ig_ctx *c, const ig_value *args) { \
+    ig_tensor *n = ig_scalar_tensor(c, args[1]);                   \
+    return call(c, args[0].tensor, n);                             \
+  }                                                                \
+  static ig_tensor *name##_of_x(ig_ctx *c, const ig_value *args) { \
+    ig_tensor *x = ig_scalar_tensor(c, args[0]);                   \
+    return call(c, x, args[1].tensor);                             \
   }
 NUMBERS(t, ig_special_chebyshev_polynomial_t)
 NUMBERS(u, ig_special_chebyshev_polynomial_u)
@@ -137,176 +140,225 @@ NUMBERS(p, ig_special_legendre_polynomial_p)
 
 #define NUMBER "f32[3,5], 3 | f64[2], 12"
 #define DEGREES "0.5, i64[4,1]:<20 | -1.5, i64[3]"
-#define OF(name)                                                                       \
+#define OF(name)                                                                     \
   .shape = ig_shape_special, .tile = {[IG_F32] = name##_f32, [IG_F64] = name##_f64}, \
-  .promote = IG_PROMOTE_FLOAT,                                                         \
-  .samples = "f32[3,5], i64[5] | f64[7], i64{7} | i64{-1,0,1,2}, i64[4,1]:<20"
+  .promote = IG_PROMOTE_FLOAT, .not_differentiable = true
+#define PAIR "f32[3,5], i64[5] | f64[7], i64{7} | i64{-1,0,1,2}, i64[4,1]:<20"
 
 IG_OP(special_chebyshev_polynomial_t) = {
     .schema = "aten::special_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor",
     OF(t),
+    .samples = PAIR,
 };
 IG_OP(special_chebyshev_polynomial_u) = {
     .schema = "aten::special_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor",
     OF(u),
+    .samples = PAIR,
+    .waive = "special: PyTorch returns what its memory holds for NaN",
 };
 IG_OP(special_chebyshev_polynomial_v) = {
     .schema = "aten::special_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor",
     OF(v),
+    .samples = PAIR,
 };
 IG_OP(special_chebyshev_polynomial_w) = {
     .schema = "aten::special_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor",
     OF(w),
+    .samples = PAIR,
+    .waive = "special: PyTorch returns what its memory holds for NaN",
 };
 IG_OP(special_shifted_chebyshev_polynomial_t) = {
     .schema = "aten::special_shifted_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor",
     OF(shifted_t),
+    .samples = PAIR,
+    .waive = "special: PyTorch returns what its memory holds for NaN",
 };
 IG_OP(special_shifted_chebyshev_polynomial_u) = {
     .schema = "aten::special_shifted_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor",
     OF(shifted_u),
+    .samples = PAIR,
+    .waive = "special: PyTorch returns what its memory holds for NaN",
 };
 IG_OP(special_shifted_chebyshev_polynomial_v) = {
     .schema = "aten::special_shifted_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor",
     OF(shifted_v),
+    .samples = PAIR,
 };
 IG_OP(special_shifted_chebyshev_polynomial_w) = {
     .schema = "aten::special_shifted_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor",
     OF(shifted_w),
+    .samples = PAIR,
+    .waive = "special: PyTorch returns what its memory holds for NaN",
 };
 IG_OP(special_hermite_polynomial_h) = {
     .schema = "aten::special_hermite_polynomial_h(Tensor x, Tensor n) -> Tensor",
     OF(h),
+    .samples = PAIR,
 };
 IG_OP(special_hermite_polynomial_he) = {
     .schema = "aten::special_hermite_polynomial_he(Tensor x, Tensor n) -> Tensor",
     OF(he),
+    .samples = PAIR,
 };
 IG_OP(special_laguerre_polynomial_l) = {
     .schema = "aten::special_laguerre_polynomial_l(Tensor x, Tensor n) -> Tensor",
     OF(l),
+    .samples = PAIR,
+    .waive = "special: PyTorch returns what its memory holds for NaN",
 };
 IG_OP(special_legendre_polynomial_p) = {
     .schema = "aten::special_legendre_polynomial_p(Tensor x, Tensor n) -> Tensor",
     OF(p),
+    .samples = PAIR,
+    .waive = "special: PyTorch returns what its memory holds for NaN",
 };
 IG_OP(special_chebyshev_polynomial_t_n_scalar) = {
     .schema = "aten::special_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor",
     .decompose = t_of_n,
+    .not_differentiable = true,
     .samples = NUMBER,
 };
 IG_OP(special_chebyshev_polynomial_t_x_scalar) = {
     .schema = "aten::special_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor",
     .decompose = t_of_x,
+    .not_differentiable = true,
     .samples = DEGREES,
 };
 IG_OP(special_chebyshev_polynomial_u_n_scalar) = {
     .schema = "aten::special_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor",
     .decompose = u_of_n,
+    .not_differentiable = true,
     .samples = NUMBER,
+    .waive = "special: PyTorch returns what its memory holds for NaN",
 };
 IG_OP(special_chebyshev_polynomial_u_x_scalar) = {
     .schema = "aten::special_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor",
     .decompose = u_of_x,
+    .not_differentiable = true,
     .samples = DEGREES,
 };
 IG_OP(special_chebyshev_polynomial_v_n_scalar) = {
     .schema = "aten::special_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor",
     .decompose = v_of_n,
+    .not_differentiable = true,
     .samples = NUMBER,
 };
 IG_OP(special_chebyshev_polynomial_v_x_scalar) = {
     .schema = "aten::special_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor",
     .decompose = v_of_x,
+    .not_differentiable = true,
     .samples = DEGREES,
 };
 IG_OP(special_chebyshev_polynomial_w_n_scalar) = {
     .schema = "aten::special_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor",
     .decompose = w_of_n,
+    .not_differentiable = true,
     .samples = NUMBER,
+    .waive = "special: PyTorch returns what its memory holds for NaN",
 };
 IG_OP(special_chebyshev_polynomial_w_x_scalar) = {
     .schema = "aten::special_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor",
     .decompose = w_of_x,
+    .not_differentiable = true,
     .samples = DEGREES,
 };
 IG_OP(special_shifted_chebyshev_polynomial_t_n_scalar) = {
     .schema = "aten::special_shifted_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor",
     .decompose = shifted_t_of_n,
+    .not_differentiable = true,
     .samples = NUMBER,
 };
 IG_OP(special_shifted_chebyshev_polynomial_t_x_scalar) = {
     .schema = "aten::special_shifted_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor",
     .decompose = shifted_t_of_x,
+    .not_differentiable = true,
     .samples = DEGREES,
 };
 IG_OP(special_shifted_chebyshev_polynomial_u_n_scalar) = {
     .schema = "aten::special_shifted_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor",
     .decompose = shifted_u_of_n,
+    .not_differentiable = true,
     .samples = NUMBER,
+    .waive = "special: PyTorch returns what its memory holds for NaN",
 };
 IG_OP(special_shifted_chebyshev_polynomial_u_x_scalar) = {
     .schema = "aten::special_shifted_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor",
     .decompose = shifted_u_of_x,
+    .not_differentiable = true,
     .samples = DEGREES,
 };
 IG_OP(special_shifted_chebyshev_polynomial_v_n_scalar) = {
     .schema = "aten::special_shifted_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor",
     .decompose = shifted_v_of_n,
+    .not_differentiable = true,
     .samples = NUMBER,
 };
 IG_OP(special_shifted_chebyshev_polynomial_v_x_scalar) = {
     .schema = "aten::special_shifted_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor",
     .decompose = shifted_v_of_x,
+    .not_differentiable = true,
     .samples = DEGREES,
 };
 IG_OP(special_shifted_chebyshev_polynomial_w_n_scalar) = {
     .schema = "aten::special_shifted_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor",
     .decompose = shifted_w_of_n,
+    .not_differentiable = true,
     .samples = NUMBER,
+    .waive = "special: PyTorch returns what its memory holds for NaN",
 };
 IG_OP(special_shifted_chebyshev_polynomial_w_x_scalar) = {
     .schema = "aten::special_shifted_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor",
     .decompose = shifted_w_of_x,
+    .not_differentiable = true,
     .samples = DEGREES,
 };
 IG_OP(special_hermite_polynomial_h_n_scalar) = {
     .schema = "aten::special_hermite_polynomial_h.n_scalar(Tensor x, Scalar n) -> Tensor",
     .decompose = h_of_n,
+    .not_differentiable = true,
     .samples = NUMBER,
 };
 IG_OP(special_hermite_polynomial_h_x_scalar) = {
     .schema = "aten::special_hermite_polynomial_h.x_scalar(Scalar x, Tensor n) -> Tensor",
     .decompose = h_of_x,
+    .not_differentiable = true,
     .samples = DEGREES,
 };
 IG_OP(special_hermite_polynomial_he_n_scalar) = {
     .schema = "aten::special_hermite_polynomial_he.n_scalar(Tensor x, Scalar n) -> Tensor",
     .decompose = he_of_n,
+    .not_differentiable = true,
     .samples = NUMBER,
 };
 IG_OP(special_hermite_polynomial_he_x_scalar) = {
     .schema = "aten::special_hermite_polynomial_he.x_scalar(Scalar x, Tensor n) -> Tensor",
     .decompose = he_of_x,
+    .not_differentiable = true,
     .samples = DEGREES,
 };
 IG_OP(special_laguerre_polynomial_l_n_scalar) = {
     .schema = "aten::special_laguerre_polynomial_l.n_scalar(Tensor x, Scalar n) -> Tensor",
     .decompose = l_of_n,
+    .not_differentiable = true,
     .samples = NUMBER,
+    .waive = "special: PyTorch returns what its memory holds for NaN",
 };
 IG_OP(special_laguerre_polynomial_l_x_scalar) = {
     .schema = "aten::special_laguerre_polynomial_l.x_scalar(Scalar x, Tensor n) -> Tensor",
     .decompose = l_of_x,
+    .not_differentiable = true,
     .samples = DEGREES,
 };
 IG_OP(special_legendre_polynomial_p_n_scalar) = {
     .schema = "aten::special_legendre_polynomial_p.n_scalar(Tensor x, Scalar n) -> Tensor",
     .decompose = p_of_n,
+    .not_differentiable = true,
     .samples = NUMBER,
+    .waive = "special: PyTorch returns what its memory holds for NaN",
 };
 IG_OP(special_legendre_polynomial_p_x_scalar) = {
     .schema = "aten::special_legendre_polynomial_p.x_scalar(Scalar x, Tensor n) -> Tensor",
     .decompose = p_of_x,
+    .not_differentiable = true,
     .samples = DEGREES,
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shape rule of special functions that PyTorch's CPU computes in float and double only.
+// Shared by special functions: a function of theirs, and the shape rule of those that PyTorch's CPU
+// computes in float and double only.
 #ifndef OPS_POINTWISE_SPECIAL_H_
 #define OPS_POINTWISE_SPECIAL_H_
 
@@ -8,6 +9,8 @@
 
 #include "op/refuse.h"
 #include "op/shape.h"
+
+double ig_digamma_of(double x);
 
 static inline void ig_shape_special(ig_ctx *c, const ig_op *op, const ig_value *args,
                                     ig_meta *out) {
