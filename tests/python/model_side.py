@@ -125,7 +125,9 @@ def digest(made):
 
 
 def same_weight(one, other):
-    return one[0] == other[0] or np.allclose(one[1], other[1], rtol=1e-6, atol=0, equal_nan=True)
+    """Equal but for roundings: of single elements, or beside the largest (factors of matrices)."""
+    largest = max(map(abs, other[1][1:]), default=0.0)
+    return one[0] == other[0] or np.allclose(one[1], other[1], rtol=1e-6, atol=1e-6 * largest, equal_nan=True)
 
 
 def save(path, arrays):

@@ -248,3 +248,37 @@ def test_extensions_in_cpp_are_refused_in_words() -> None:
     assert cpp_extension.CUDA_HOME is None and cpp_extension.include_paths() == []
     with pytest.raises(RuntimeError, match="need PyTorch's headers"):
         cpp_extension.load("kernels", ["kernels.cpp"])
+
+
+def test_names_that_packages_import_for_several_processes():
+    """accelerate imports these before it asks whether there are process groups."""
+    from ingot.distributed.algorithms.join import Join, Joinable
+    from ingot.nn.parallel import DistributedDataParallel, data_parallel
+    from ingot.nn.parallel.distributed import DistributedDataParallel as same
+
+    assert same is DistributedDataParallel and not isinstance(ingot.nn.Linear(1, 1), DistributedDataParallel)
+    with pytest.raises(ValueError, match="Default process group has not been initialized"):
+        DistributedDataParallel(ingot.nn.Linear(1, 1))
+    with pytest.raises(ValueError, match="requires at least one joinable"):
+        Join([])
+    with pytest.raises(TypeError, match="abstract"):
+        Joinable()
+    layer = ingot.nn.Linear(2, 3)
+    x = ingot.ones(1, 2)
+    assert ingot.equal(data_parallel(layer, x), layer(x))
+
+
+def test_flattening_functions_have_the_names_that_packages_register():
+    from ingot.fx import _pytree
+    from ingot.utils import _pytree as pytree
+
+    class Cache(dict):
+        pass
+
+    def made(values, keys):
+        return Cache(zip(keys, values, strict=True))
+
+    pytree.register_pytree_node(Cache, lambda c: (list(c.values()), list(c)), made)
+    _pytree.register_pytree_flatten_spec(Cache, _pytree._dict_flatten_spec, _pytree._dict_flatten_spec_exact_match)
+    spec = pytree.tree_flatten(Cache(a=1, b=2))[1]
+    assert _pytree.tree_flatten_spec(Cache(b=4, a=3), spec) == [3, 4]
