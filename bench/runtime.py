@@ -2,8 +2,10 @@
 """Print how fast ONNX models run in Ingot, ONNX Runtime and OpenVINO, measured in turn in one run.
 
     python bench/runtime.py MODELS_FILE [--peers PYTHON] [--threads 1,2] [--only TEXT] [--dynamic] [--seconds 1] [--cpu]
+                            [--files FOLDER]
 
-MODELS_FILE has MODELS = {name: maker of (module, args)}. Each model is exported once, by Ingot. Every library has a
+MODELS_FILE has MODELS = {name: maker of (module, args)}. Each model is exported once, by Ingot; with --files to a
+folder that is kept, where models that were exported before are not exported again. Every library has a
 process of its own, because threads of one that keep polling take the cores from whoever runs next; PYTHON is one that
 has the peers (by default this one), and a library that it lacks is left out. Times are medians of single runs in
 milliseconds; `ratio` is Ingot's to that of the best peer, `error` its largest difference from the first peer, relative
@@ -226,6 +228,16 @@ def has(python: str, module: str) -> bool:
     return subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode == 0
 
 
+def make_files(options: argparse.Namespace, folder: str, name: str) -> bool:
+    if pathlib.Path(f"{folder}/{name}.ingot").is_file():
+        return True
+    command = [sys.executable, __file__, "--export", options.models, name, folder]
+    done = subprocess.run([*command, *(["--dynamic"] if options.dynamic else [])], capture_output=True, text=True)
+    if done.returncode:
+        print(f"{name:<14}    {(done.stderr.strip().splitlines() or ['died'])[-1][:100]}", flush=True)
+    return done.returncode == 0
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="?")
@@ -235,6 +247,7 @@ def main() -> None:
     parser.add_argument("--dynamic", action="store_true")
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--cpu", action="store_true")
+    parser.add_argument("--files", metavar="FOLDER")
     parser.add_argument("--serve", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--export", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -263,15 +276,9 @@ def main() -> None:
     )
     for name in (n for n in names if options.only in n):
         with tempfile.TemporaryDirectory() as folder:
-            command = [sys.executable, __file__, "--export", options.models, name, folder]
-            done = subprocess.run(
-                [*command, *(["--dynamic"] if options.dynamic else [])], capture_output=True, text=True
-            )
-            if done.returncode:
-                print(f"{name:<14}    {(done.stderr.strip().splitlines() or ['died'])[-1][:100]}", flush=True)
-                continue
-            for threads in map(int, options.threads.split(",")):
-                measure(options, pythons, folder, name, threads)
+            made = make_files(options, options.files or folder, name)
+            for threads in map(int, options.threads.split(",")) if made else ():
+                measure(options, pythons, options.files or folder, name, threads)
 
 
 main()

@@ -30,7 +30,8 @@ def main() -> None:
                 ingot.compile_file(f"{folder}/{name}.{kind}", out / f"{name}.{kind}.ingot", *args)
         ingot.export.save(ingot.export.export(rows, (ingot.rand(1, 8),)), f"{folder}/few.pt2")
         ingot.compile_file(f"{folder}/few.pt2", out / "few.pt2.ingot")
-        ingot.compile_file(f"{folder}/few.pt2", out / "int8.pt2.ingot", precision="int8")
+        for kind in ("bf16", "f16", "int8", "int4", "dynamic_int8"):
+            ingot.compile_file(f"{folder}/few.pt2", out / f"{kind}.pt2.ingot", precision=kind)
 
 
 main()

@@ -248,14 +248,23 @@ enum {
                              // operators called one by one
   IG_SESSION_NO_SYMBOLS = 8,  // every combination of sizes is planned anew
 };
-// Precision of weights, by request. Inputs, sums and results are f32.
+// Precision of the weights of linear layers, by request. Sums and results are f32, and so are
+// inputs if nothing else is said; everything else is f32. A layer has one form for any number of
+// rows.
 typedef enum ig_precision {
   IG_PRECISION_DEFAULT,  // that of a compiled model, otherwise f32
   IG_PRECISION_F32,
-  // Linear layers of fewer than 8 rows, which wait for memory: integers of 8 bits, with one factor
-  // per output. Everything else is f32.
-  IG_PRECISION_INT8,
+  IG_PRECISION_INT8,  // integers of 8 bits, with one factor per output
+  IG_PRECISION_BF16,  // with 8 rows or more inputs too, on processors that multiply bf16
+  IG_PRECISION_F16,
+  IG_PRECISION_INT4,  // integers of 4 bits, with one factor per 32 inputs of an output
+  // INT8; with 8 rows or more inputs are rounded to 256 values per row and multiplied as integers.
+  IG_PRECISION_DYNAMIC_INT8,
+  IG_PRECISION_COUNT
 } ig_precision;
+// "f32", "int8", "bf16", "f16", "int4", "dynamic_int8"; NULL: IG_PRECISION_DEFAULT and what is
+// none.
+IG_API const char *ig_precision_name(ig_precision p);
 typedef struct ig_session_options {
   size_t size;       // sizeof(ig_session_options)
   bool interpret;    // no plan: operators are called one by one

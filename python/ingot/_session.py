@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ingot import _C
 
 _SWITCHES = {"chains": 1, "reuse": 2, "layers": 4, "symbols": 8}
-_PRECISIONS = {None: 0, "f32": 1, "int8": 2}
+_PRECISIONS = {None: 0, "f32": 1, "int8": 2, "bf16": 3, "f16": 4, "int4": 5, "dynamic_int8": 6}
 
 
 class Port(NamedTuple):
@@ -50,7 +50,8 @@ class Session:
         if unknown:
             raise ValueError(f"without: found {unknown[0]!r}, expected names of {sorted(_SWITCHES)}")
         if precision not in _PRECISIONS:
-            raise ValueError(f"precision: found {precision!r}, expected 'f32' or 'int8'")
+            names = ", ".join(name for name in _PRECISIONS if name)
+            raise ValueError(f"precision: found {precision!r}, expected one of {names}")
         switches = sum(_SWITCHES[word] for word in set(without))
         self._session = _C.open_session(path, interpret, switches, _PRECISIONS[precision])
         self.inputs = tuple(Port(*row) for row in self._session.inputs)
@@ -100,8 +101,8 @@ def open(
 
     interpret: call operators one by one instead of planning. without: parts of planning to switch off, to find the
     cause of a difference: "chains", "reuse", "symbols" (of sizes), "layers" (without these, results have the bits of
-    operators that are called one by one). precision: "int8" for weights of 8 bits in linear layers of fewer than 8
-    rows, "f32"; by default that of a compiled model, otherwise f32.
+    operators that are called one by one). precision: of the weights of linear layers, "f32", "bf16", "f16", "int8",
+    "int4" or "dynamic_int8" (inputs are integers too); by default that of a compiled model, otherwise f32.
     """
     return Session(path, interpret, without, precision)
 

@@ -33,6 +33,7 @@ static bool os_saves(uint32_t bits) {
 #define LEAF1_AVX (1u << 12 | 1u << 27 | 1u << 28 | 1u << 29)  // FMA, OSXSAVE, AVX, F16C
 #define LEAF7_AVX2 (1u << 5)
 #define LEAF7_VNNI (1u << 11)                                     // ecx
+#define LEAF7_1_BF16 (1u << 5)                                    // leaf 7.1, eax
 #define LEAF7_AVX512 (1u << 16 | 1u << 17 | 1u << 30 | 1u << 31)  // F, DQ, BW, VL
 
 static ig_cpu probe(void) {
@@ -44,16 +45,36 @@ static ig_cpu probe(void) {
   return (r[1] & LEAF7_AVX512) == LEAF7_AVX512 && os_saves(0xe6) ? IG_CPU_AVX512 : IG_CPU_AVX2;
 }
 
-bool ig_cpu_has_dot8(void) {
-  static _Atomic int found = -1;  // cpuid is slow in virtual machines
+static bool has_dot8(void) {
+  uint32_t r[4];
+  return __get_cpuid_count(7, 0, &r[0], &r[1], &r[2], &r[3]) && (r[2] & LEAF7_VNNI);
+}
+
+static bool has_bf16(void) {
+  uint32_t r[4];
+  return __get_cpuid_count(7, 0, &r[0], &r[1], &r[2], &r[3]) && r[0] >= 1 &&
+         __get_cpuid_count(7, 1, &r[0], &r[1], &r[2], &r[3]) && (r[0] & LEAF7_1_BF16);
+}
+
+// cpuid is slow in virtual machines. found: -1 before the first question.
+static bool answer(_Atomic int *found, bool (*probe_one)(void)) {
   if (ig_cpu_level() < IG_CPU_AVX512) return false;
-  int v = atomic_load_explicit(&found, memory_order_relaxed);
+  int v = atomic_load_explicit(found, memory_order_relaxed);
   if (v < 0) {
-    uint32_t r[4];
-    v = __get_cpuid_count(7, 0, &r[0], &r[1], &r[2], &r[3]) && (r[2] & LEAF7_VNNI);
-    atomic_store_explicit(&found, v, memory_order_relaxed);
+    v = probe_one();
+    atomic_store_explicit(found, v, memory_order_relaxed);
   }
   return v != 0;
+}
+
+bool ig_cpu_has_dot8(void) {
+  static _Atomic int found = -1;
+  return answer(&found, has_dot8);
+}
+
+bool ig_cpu_has_bf16(void) {
+  static _Atomic int found = -1;
+  return answer(&found, has_bf16);
 }
 #else
 static ig_cpu probe(void) {
@@ -70,6 +91,10 @@ bool ig_cpu_has_dot8(void) {
 #else
   return false;
 #endif
+}
+
+bool ig_cpu_has_bf16(void) {
+  return false;
 }
 #endif
 

@@ -23,6 +23,8 @@ ig_cpu ig_cpu_level(void);
 // Four products of 8-bit integers and their sum by one instruction: AVX-512 VNNI at IG_CPU_AVX512,
 // the dot product of ARMv8.2 at IG_CPU_NEON; false below.
 bool ig_cpu_has_dot8(void);
+// AVX-512 BF16, sums of products of bf16; false below IG_CPU_AVX512.
+bool ig_cpu_has_bf16(void);
 
 // For tests: use at most this level from now on; clipped to what the processor and INGOT_CPU allow.
 // Returns the level in effect.

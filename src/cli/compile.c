@@ -34,7 +34,7 @@ static void report(void *user, const ig_layer_report *l) {
   t->kept += l->kept;
   if (!l->kept && l->error > t->worst) t->worst = l->error;
   cli_stage_end();
-  cli_out("  %-32s %-10.3g %s  %s\n", l->name, l->error, l->kept ? "stays f32" : "int8     ",
+  cli_out("  %-32s %-10.3g %-12s %s\n", l->name, l->error, l->kept ? "stays f32" : o.precision,
           l->target);
 }
 
@@ -112,8 +112,8 @@ static int compile(ig_ctx *c, ig_session *s, const char *to) {
   if (ig_session_compile(s, out.files.path, &options) != IG_OK) code = cli_fail(c, to, CLI_REFUSED);
   cli_stage_end();
   if (code == CLI_OK && o.report) {
-    cli_out("%zu of %zu layers have weights of 8 bits, largest error %.3g\n", t.layers - t.kept,
-            t.layers, t.worst);
+    cli_out("%zu of %zu layers are %s, largest error %.3g\n", t.layers - t.kept, t.layers,
+            o.precision, t.worst);
   }
   if (code == CLI_OK && !o.no_check && !o.precision) code = check(c, s, out.files.path, to);
   if (code == CLI_OK) code = cli_staged_keep(&out);
@@ -125,18 +125,27 @@ static int compile(ig_ctx *c, ig_session *s, const char *to) {
   return code;
 }
 
+#define KINDS "f32, bf16, f16, int8, int4, dynamic_int8"
+
+static bool find_precision(const char *name, ig_precision *out) {
+  for (int i = IG_PRECISION_F32; i < IG_PRECISION_COUNT; i++) {
+    *out = (ig_precision)i;
+    if (strcmp(name, ig_precision_name(*out)) == 0) return true;
+  }
+  return false;
+}
+
 static int run(ig_ctx *c, const char *const *files) {
   ig_model *m = NULL;
   ig_session *s = NULL;
   ig_session_options how = {.size = sizeof how};
   if (!o.output) return cli_usage(&cli_compile, "-o OUT is missing");
-  if (o.precision && strcmp(o.precision, "int8") == 0) {
-    how.precision = IG_PRECISION_INT8;
-  } else if (o.precision && strcmp(o.precision, "f32") != 0) {
-    return cli_usage(&cli_compile, "--precision: '%s' is not one of f32, int8", o.precision);
+  if (o.precision && !find_precision(o.precision, &how.precision)) {
+    return cli_usage(&cli_compile, "--precision: '%s' is not one of " KINDS, o.precision);
   }
-  if (o.report && how.precision != IG_PRECISION_INT8) {
-    return cli_usage(&cli_compile, "--report: there is nothing to report without --precision int8");
+  if (o.report && how.precision <= IG_PRECISION_F32) {
+    return cli_usage(&cli_compile,
+                     "--report: there is nothing to report without a low --precision");
   }
   if (o.report) o.feed.arrays = o.report;
   int code = cli_open(c, files[0], 0, &m);
@@ -154,7 +163,7 @@ static int run(ig_ctx *c, const char *const *files) {
 static const cli_option options[] = {
     {"--output", "-o", "OUT", CLI_TEXT, &o.output, "the file to write, model.ingot"},
     {"--precision", NULL, "KIND", CLI_TEXT, &o.precision,
-     "f32 (default), or int8: weights of 8 bits for linear layers of\nfew rows"},
+     "weights of linear layers: " KINDS "\n(default f32)"},
     {"--report", NULL, "FILE", CLI_TEXT, &o.report,
      "inputs on which each layer's loss by low precision is measured\nand printed"},
     {"--loss", NULL, "X", CLI_REAL, &o.loss,
@@ -171,7 +180,7 @@ static const cli_example examples[] = {
 };
 const cli_command cli_compile = {
     .name = "compile",
-    .arguments = "FILE -o OUT [--precision int8 [--report FILE]] [OPTIONS]",
+    .arguments = "FILE -o OUT [--precision KIND [--report FILE]] [OPTIONS]",
     .summary = "write a model with packed weights, which opens and starts in milliseconds",
     .details =
         "Plans the model and writes it together with the weights as the plan packs them. The file\n"

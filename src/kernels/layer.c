@@ -53,7 +53,8 @@ static int64_t merged(const ig_conv *c, int64_t lanes) {
 
 static bool is_depthwise(const ig_conv *c) {
   return c->groups > 1 && c->groups == c->cin && c->cout == c->cin && !c->transposed &&
-         c->kernel[0] == 1 && c->in[0] == 1 && c->padding[0] == 0 && c->kernel[1] <= IG_LAYER_ROWS;
+         c->kernel[0] == 1 && c->in[0] == 1 && c->padding[0] == 0 &&
+         c->kernel[1] <= IG_LAYER_WINDOW;
 }
 
 // Offsets inside an image are 32-bit numbers.
@@ -93,7 +94,7 @@ static bool suits_rows(const ig_conv *c, int64_t lanes) {
 }
 
 // A matrix of any size.
-static bool suits_rows8(const ig_conv *c) {
+static bool suits_matrix(const ig_conv *c) {
   bool ok = c->channels_last && !c->transposed && c->groups == 1;
   for (int d = 0; d < 3; d++)
     ok = ok && c->kernel[d] == 1 && c->stride[d] == 1 && c->padding[d] == 0;
@@ -103,7 +104,7 @@ static bool suits_rows8(const ig_conv *c) {
 bool ig_layer_suits(const ig_conv *c, ig_layer_method m, int64_t lanes) {
   if (c->elem != IG_ELEM_F32 || c->cin <= 0 || c->cout <= 0) return false;
   if (!is_small(c, lanes)) return false;
-  if (m == IG_LAYER_ROWS8) return suits_rows8(c);
+  if (ig_layer_is_rows(m)) return suits_matrix(c);
   if (c->channels_last) return m == IG_LAYER_PRODUCT && suits_rows(c, lanes);
   if (ig_layer_wino_size(m)) return suits_wino(c);
   if (m == IG_LAYER_DEPTH) return is_depthwise(c);
@@ -184,7 +185,7 @@ void ig_layer_plan(const ig_layer_kernels *f, const ig_conv *c, ig_layer_method 
   l->weights = l->out * lanes * l->taps * l->unit;
   if (size) l->weights += 16;  // powers of two apart, all positions would share sets of the caches
   if (m == IG_LAYER_DEPTH) l->weights = l->out * lanes * window;
-  if (m == IG_LAYER_ROWS8) l->weights = ig_layer_rows8_floats(l);
+  if (ig_layer_is_rows(m)) l->weights = ig_layer_rows_floats(l);
   int64_t left = c->cout % lanes;
   uint32_t all = UINT32_MAX;
   for (int64_t i = 0; i < lanes; i++)
@@ -227,7 +228,7 @@ ig_layer *ig_layer_create(const ig_conv *c, const float *w, const float *bias,
     ig_layer_method m = ig_layer_choose(c, &left);
     if (m == IG_LAYER_NONE) return NULL;
     ig_layer *l = create(c, w, bias, m);
-    if (!l || m < IG_LAYER_WINOGRAD4 || m == IG_LAYER_ROWS8 || o->method) return l;
+    if (!l || m < IG_LAYER_WINOGRAD4 || o->method) return l;
     l->error = ig_layer_measure(l, w);
     if (l->error >= 0 && l->error <= o->rtol) return l;
     ig_layer_free(l);
@@ -255,7 +256,7 @@ ig_layer *ig_layer_over(const ig_conv *c, ig_layer_method m, double error, const
                         size_t bytes) {
   const ig_layer_kernels *f = ig_layer_kernels_now();
   size_t floats;
-  if ((uintptr_t)packed % IG_LAYER_ALIGN || m <= IG_LAYER_NONE || m > IG_LAYER_ROWS8) {
+  if ((uintptr_t)packed % IG_LAYER_ALIGN || m <= IG_LAYER_NONE || m >= IG_LAYER_METHODS) {
     return NULL;
   }
   if (!ig_layer_suits(c, m, f->lanes)) return NULL;
@@ -292,9 +293,11 @@ double ig_layer_error(const ig_layer *l) {
 
 void ig_layer_need(const ig_layer *l, const ig_conv *c, ig_need *need) {
   if (c->n <= 0 || ig_conv_out(c) <= 0) return;
-  if (ig_layer_wino_size(l->method))
+  if (ig_layer_is_rows(l->method))
+    ig_layer_need_rows(l, c, need);
+  else if (ig_layer_wino_size(l->method))
     ig_layer_need_wino(l, c, need);
-  else if (l->method != IG_LAYER_DEPTH && l->method != IG_LAYER_ROWS8)
+  else if (l->method != IG_LAYER_DEPTH)
     ig_layer_need_product(l, c, need);
 }
 
@@ -311,10 +314,7 @@ static ig_layer_io dense(const ig_layer *l, const ig_conv *c, const ig_layer_io 
 
 bool ig_layer_run(const ig_layer *l, const ig_conv *c, const ig_layer_io *io) {
   if (c->n <= 0 || ig_conv_out(c) <= 0) return true;
-  if (l->method == IG_LAYER_ROWS8) {
-    ig_layer_run_rows8(l, c, io);
-    return true;
-  }
+  if (ig_layer_is_rows(l->method)) return ig_layer_run_rows(l, c, io);
   ig_layer_io d = dense(l, c, io);
   if (ig_layer_wino_size(l->method)) return ig_layer_run_wino(l, c, &d);
   if (l->method == IG_LAYER_DEPTH) {

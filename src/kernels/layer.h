@@ -26,7 +26,16 @@ typedef enum ig_layer_method {
   IG_LAYER_WINOGRAD2,  // 3x3, stride 1: F(2x2, 3x3), more exact than direct sums
   IG_LAYER_WINOGRAD4,  // the same: F(4x4, 3x3), errors up to 3 times those of direct sums
   IG_LAYER_WINOGRAD6,  // the same: F(6x6, 3x3), errors up to 20 times those of direct sums
-  IG_LAYER_ROWS8,      // linear layers, for few rows: weights of 8 bits, any numbers of channels
+  // Linear layers of any numbers of channels, which these alone need not be multiples of B. Sums
+  // are f32, and so are inputs if nothing else is said.
+  IG_LAYER_ROWS,  // for few rows
+  IG_LAYER_BF16,  // weights in bf16; from 8 rows on inputs too, on processors that multiply bf16
+  IG_LAYER_F16,   // in f16, with a power of 2 per output as a factor
+  IG_LAYER_INT8,  // integers of 8 bits, with one factor per output
+  IG_LAYER_INT4,  // integers of 4 bits, with one factor per 32 columns of an output
+  IG_LAYER_DYNAMIC8,  // IG_LAYER_INT8; from 8 rows on inputs are rounded to 256 values per row, and
+                      // sums of products of integers are exact
+  IG_LAYER_METHODS,
 } ig_layer_method;
 
 typedef struct ig_layer_options {
@@ -92,8 +101,9 @@ typedef struct ig_layer_io {
   float hi;
 } ig_layer_io;
 
-// What an IG_LAYER_ROWS8 loses on these rows: the norm of the error of its products, relative to
-// that of the products of x and the weights w, which are dense, and the bias.
+// What a linear layer loses on these rows: the norm of the error of its results, relative to that
+// of the products of x and the weights w, which are dense, and the bias. Measured on some of the
+// rows if there are many. Infinity: out of memory.
 double ig_layer_loss(const ig_layer *l, int64_t rows, const float *x, const float *w);
 
 // Scratch memory of a run with these sizes (n, in, out, padding of c).

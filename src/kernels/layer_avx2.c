@@ -30,10 +30,11 @@ INLINE void prefetch(const char *p) {
   _mm_prefetch(p, _MM_HINT_T1);
 }
 
-#define WIDEN
-INLINE __m256 widen(const int8_t *p) {
-  return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p)));
+#define WIDE 2
+INLINE __m256 halves(const uint16_t *p) {
+  return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
 }
+#define pairs(a, b) (VI) _mm256_madd_epi16((__m256i)(a), (__m256i)(b))
 
 #include "kernels/layer_simd.inc"
 

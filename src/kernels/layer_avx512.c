@@ -29,10 +29,15 @@ INLINE void prefetch(const char *p) {
   _mm_prefetch(p, _MM_HINT_T1);
 }
 
-#define WIDEN
-INLINE __m512 widen(const int8_t *p) {
-  return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p)));
+#define WIDE 4
+INLINE __m512 halves(const uint16_t *p) {
+  return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
 }
+#define pairs(a, b) (VI) _mm512_madd_epi16((__m512i)(a), (__m512i)(b))
+// The integer in bits [4 i, 4 i + 4) of each word.
+#define nibbles(w, i)                                                         \
+  _mm512_permutexvar_ps(_mm512_srli_epi32((__m512i)(w), (unsigned)(4 * (i))), \
+                        _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1))
 
 #include "kernels/layer_simd.inc"
 

@@ -33,7 +33,7 @@ static void run_rows(void *arg, int64_t begin, int64_t end) {
     int64_t n = i / c->out[1] / l->out;
     int64_t top = row * l->c.stride[1] - c->padding[1];
     const float *x = j->io->x + n * j->io->x_image + block * c->in[1] * c->in[2] * lanes;
-    const float *rows[IG_LAYER_ROWS];
+    const float *rows[IG_LAYER_WINDOW];
     d.row_begin = 0;
     d.row_end = 0;
     for (int64_t k = 0; k < l->c.kernel[1]; k++) {

@@ -76,11 +76,48 @@ typedef struct ig_layer_tiles {
   float hi;
 } ig_layer_tiles;
 
+// How the weights of linear layers lie in a panel of outputs: step after step of columns, in a step
+// unit after unit, in a unit vector after vector of outputs. But for f32 and f16, whose columns
+// follow one another, a vector holds all columns of the unit as one 32-bit word per output, the
+// first column in its lowest bits.
+typedef enum ig_rows_kind {
+  IG_ROWS_F32,   // units of 2 columns
+  IG_ROWS_BF16,  // of 2
+  IG_ROWS_F16,   // of 2
+  IG_ROWS_INT8,  // of 4
+  IG_ROWS_INT4,  // of 8; behind 4 of them one factor per output, as bf16
+  IG_ROWS_KINDS,
+} ig_rows_kind;
+
+// sums[row][output] = sum over columns of x * w, for a panel.
+typedef struct ig_rows_tile {
+  int rows;       // IG_ROWS_TALL at most
+  const void *w;  // of the panel
+  int64_t steps;
+  const float *x;
+  int64_t x_row;  // floats from one row to the next
+  float *sums;
+  bool first;  // otherwise they are added to
+} ig_rows_tile;
+
+// The same for inputs that were converted: 8-bit integers without a sign, 4 to a word, or bf16, 2
+// to a word.
+typedef struct ig_rows_dots {
+  int rows;
+  const void *w;
+  int64_t units;
+  const uint32_t *x;
+  int64_t x_row;  // words
+  void *sums;     // int32_t or float
+} ig_rows_dots;
+
 enum {
-  IG_LAYER_SIDE = 8,       // of the largest Winograd tile
-  IG_LAYER_ROWS = 32,      // of the largest depthwise window
-  IG_LAYER_GROUP8 = 4,     // outputs whose weights of 8 bits lie side by side
-  IG_LAYER_COLUMNS8 = 64,  // as many columns at a time
+  IG_LAYER_SIDE = 8,             // of the largest Winograd tile
+  IG_LAYER_WINDOW = 32,          // rows of the largest depthwise window
+  IG_ROWS_TALL = 6,              // rows of the largest tile of linear layers
+  IG_ROWS_OUTS = 64,             // outputs of its widest panel
+  IG_ROWS_GROUP = 32,            // columns that share a factor (IG_ROWS_INT4)
+  IG_ROWS_STEP = IG_ROWS_GROUP,  // columns of the longest step
 };
 
 typedef struct ig_layer_kernels {
@@ -94,14 +131,18 @@ typedef struct ig_layer_kernels {
   void (*wino_out)(const ig_layer_tiles *t, int m, int64_t from, int64_t to);
   // Weights of one panel of `width` outputs: g[9][width] to u[side^2][width].
   void (*wino_weights)(int m, int64_t width, const float *g, float *u);
-  // sums[k] = sum over n columns of x * weights of output k, for one group of outputs.
-  void (*dots8)(const int8_t *w, const float *x, int64_t n, float *sums);
+  int outs;  // of a panel of linear layers
+  void (*rows)(ig_rows_kind kind, const ig_rows_tile *t);
+  void (*dots8)(const ig_rows_dots *d);
 } ig_layer_kernels;
 
 extern const ig_layer_kernels ig_layer_kernels_portable;
 #if defined(__x86_64__)
 extern const ig_layer_kernels ig_layer_kernels_avx2;
 extern const ig_layer_kernels ig_layer_kernels_avx512;
+// Processors with AVX-512 that also have these.
+void ig_rows_dots8_vnni_avx512(const ig_rows_dots *d);
+void ig_rows_dots_bf16_avx512(const ig_rows_dots *d);
 #elif defined(__aarch64__)
 extern const ig_layer_kernels ig_layer_kernels_neon;
 #endif
@@ -152,10 +193,24 @@ void ig_layer_need_product(const ig_layer *l, const ig_conv *c, ig_need *need);
 bool ig_layer_run_product(const ig_layer *l, const ig_conv *c, const ig_layer_io *io);
 void ig_layer_run_depth(const ig_layer *l, const ig_conv *c, const ig_layer_io *io);
 
-// IG_LAYER_ROWS8: floats of memory of its weights and factors, for a layer that has its shape.
-int64_t ig_layer_rows8_floats(const ig_layer *l);
-void ig_layer_fill_rows8(const ig_layer *l, const float *w);
-void ig_layer_run_rows8(const ig_layer *l, const ig_conv *c, const ig_layer_io *io);
+// Linear layers by panels (ig_layer_is_rows): floats of memory of everything but the bias, for a
+// layer that has its shape.
+int64_t ig_layer_rows_floats(const ig_layer *l);
+void ig_layer_fill_rows(const ig_layer *l, const float *w);
+void ig_layer_need_rows(const ig_layer *l, const ig_conv *c, ig_need *need);
+bool ig_layer_run_rows(const ig_layer *l, const ig_conv *c, const ig_layer_io *io);
+static inline bool ig_layer_is_rows(ig_layer_method m) {
+  return m >= IG_LAYER_ROWS;
+}
+
+// Inputs of linear layers as words (layer_narrow.c), each row padded with zeros to `words`. A row
+// of bytes is (byte - zero) * scale; NaN where it is not finite.
+typedef struct ig_narrow_row {
+  float scale;
+  int32_t zero;
+} ig_narrow_row;
+void ig_narrow_bytes(int64_t n, int64_t words, const float *x, uint32_t *to, ig_narrow_row *row);
+void ig_narrow_bf16(int64_t n, int64_t words, const float *x, uint32_t *to);
 
 // The bounds that kernels clamp to; activations that are none of clamping come afterwards.
 static inline float ig_layer_lo(const ig_layer_io *io) {

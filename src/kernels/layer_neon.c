@@ -26,6 +26,9 @@ INLINE void prefetch(const char *p) {
   FETCH_L2(p);
 }
 
+#define WIDE 4
+#define PLAIN
+
 #include "kernels/layer_simd.inc"
 
 const ig_layer_kernels ig_layer_kernels_neon = LAYER_KERNELS;

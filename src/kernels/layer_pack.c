@@ -126,8 +126,8 @@ void ig_layer_fill(ig_layer *l, const float *w, const float *bias, float *memory
     l->bias[o] = bias && o < l->c.cout ? bias[o] : 0.0f;
   int64_t panels = (l->out + l->panel - 1) / l->panel;
   int64_t grain = 65536 / (l->taps * l->unit * l->panel * lanes + 1) + 1;
-  if (l->method == IG_LAYER_ROWS8)
-    ig_layer_fill_rows8(l, w);
+  if (ig_layer_is_rows(l->method))
+    ig_layer_fill_rows(l, w);
   else if (l->method == IG_LAYER_DEPTH)
     pack_depth(l, w);
   else if (ig_layer_wino_size(l->method))

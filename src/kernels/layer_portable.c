@@ -26,6 +26,9 @@ INLINE void prefetch(const char *p) {
   __builtin_prefetch(p, 0, 2);
 }
 
+#define WIDE 2
+#define PLAIN
+
 #include "kernels/layer_simd.inc"
 
 const ig_layer_kernels ig_layer_kernels_portable = LAYER_KERNELS;

@@ -223,7 +223,7 @@ static ig_status plan(writer *w, const ig_session *from, ig_session *s) {
   for (size_t i = 0; i < s->nin; i++) {
     if (!ig_session_input_at(s, i)) IG_RETURN_IF_ERR(set_zeros(s, i));
   }
-  if (w->precision == IG_PRECISION_INT8 && w->options.loss > 0) {
+  if (w->precision != IG_PRECISION_F32 && w->options.loss > 0) {
     IG_RETURN_IF_ERR(measure(w, s));
   }
   stage(w, "packing", 0, 0);
@@ -279,7 +279,7 @@ ig_status ig_session_compile(ig_session *s, const char *path, const ig_compile_o
   writer w = {.c = c, .parts = {ig_sink_memory(c->alloc), ig_sink_memory(c->alloc)}};
   IG_OPTIONS_TAKE(&w.options, options, report_user);
   ig_scope scope = ig_scope_open(c);
-  w.precision = ig_session_is_int8(s) ? IG_PRECISION_INT8 : IG_PRECISION_F32;
+  w.precision = ig_session_precision(s);
   ig_status st = compile(&w, s, path);
   ig_scope_close(c, scope);
   ig_sink_drop(&w.parts[0]);

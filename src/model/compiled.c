@@ -108,7 +108,7 @@ static ig_status read_head(ig_ctx *c, ig_model *m, ig_compiled *x, char *level) 
                    "%s: a compiled model: the checksum of the head does not match", m->name);
   }
   uint64_t precision = number(b.at + 56, 4);
-  if (precision != IG_PRECISION_F32 && precision != IG_PRECISION_INT8) {
+  if (precision >= IG_PRECISION_COUNT || !ig_precision_name((ig_precision)precision)) {
     return bad(c, m, "an unknown precision");
   }
   if (number(b.at + 60, 4)) return bad(c, m, "reserved bytes of the head are not zero");
@@ -143,8 +143,9 @@ static ig_status describe(ig_ctx *c, ig_model *m, const ig_compiled *x, const ch
   bool ok = ig_model_add_fact(c, m, IG_FACT_VERSION, "compiled", "%d", IG_COMPILED_VERSION) &&
             ig_model_add_fact(c, m, IG_FACT_VERSION, "packed for", "%s", level) &&
             ig_model_add_fact(c, m, IG_FACT_VERSION, "packed layers", "%zu", x->npacks);
-  if (ok && x->precision == IG_PRECISION_INT8) {
-    ok = ig_model_add_fact(c, m, IG_FACT_VERSION, "precision", "int8");
+  if (ok && x->precision != IG_PRECISION_F32) {
+    ok = ig_model_add_fact(c, m, IG_FACT_VERSION, "precision", "%s",
+                           ig_precision_name(x->precision));
   }
   if (ok && !x->usable && x->npacks) {
     ok = ig_model_add_finding(c, m, IG_OK, "packed weights",
@@ -284,7 +285,7 @@ static bool find_pack(void *user, ig_ctx *c, const ig_pack_source *s, ig_pack_st
   }
   if (from == x->npacks || x->packs[from].key != key) return false;
   const ig_compiled_pack *k = &x->packs[from];
-  if (k->method > IG_LAYER_ROWS8) return false;
+  if (k->method >= IG_LAYER_METHODS) return false;
   *out = (ig_pack_stored){(ig_layer_method)k->method, k->error, x->whole->bytes.at + k->offset,
                           (size_t)k->bytes};
   return true;

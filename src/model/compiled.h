@@ -16,7 +16,7 @@
 #include "rt/packs.h"
 
 enum {
-  IG_COMPILED_VERSION = 1,
+  IG_COMPILED_VERSION = 2,
   IG_COMPILED_HEAD = 64,
   IG_COMPILED_SECTION = 24,
   IG_COMPILED_PACK = 40,

@@ -3,6 +3,7 @@
 #ifndef MODEL_SESSION_H_
 #define MODEL_SESSION_H_
 
+#include "model/compiled.h"
 #include "model/model.h"
 #include "rt/plan.h"
 
@@ -38,7 +39,9 @@ void ig_session_release(ig_value *v);
 
 void ig_session_forget_outputs(ig_session *s);
 
-bool ig_session_is_int8(const ig_session *s);  // weights of 8 bits where that is worth it
+ig_precision ig_session_precision(const ig_session *s);  // never IG_PRECISION_DEFAULT
+// The form of linear layers that it stands for; IG_LAYER_NONE: the one of f32.
+ig_layer_method ig_session_narrow(const ig_session *s);
 // Runs on what was given and measures what these weights lose.
 ig_status ig_session_measure(ig_session *s, const ig_plan_measure *m);
 

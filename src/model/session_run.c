@@ -6,7 +6,6 @@
 #include "base/cause.h"
 #include "ingot/dims.h"
 #include "ir/print.h"
-#include "model/compiled.h"
 #include "model/session.h"
 #include "op/interpret.h"
 #include "tensor/texts.h"
@@ -72,13 +71,6 @@ static bool is_updated(const ig_program *p, const char *target) {
   return false;
 }
 
-bool ig_session_is_int8(const ig_session *s) {
-  const ig_compiled *x = s->m->compiled;
-  ig_precision p = s->options.precision;
-  if (p == IG_PRECISION_DEFAULT && x) p = x->precision;
-  return p == IG_PRECISION_INT8;
-}
-
 // Weights are the same in every run, except buffers that the program updates.
 static bool plan_program(ig_session *s) {
   const ig_program *p = s->m->runnable;
@@ -97,7 +89,7 @@ static bool plan_program(ig_session *s) {
                            .constant = constant,
                            .noutputs = s->nout,
                            .packs = s->m->packs,
-                           .int8 = ig_session_is_int8(s)};
+                           .narrow = ig_session_narrow(s)};
   s->plan = ig_plan_create(s->c, &source, s->options.without);
   return s->plan != NULL;
 }
@@ -120,7 +112,7 @@ static bool plan_model(ig_session *s) {
                            .ninputs = s->nin,
                            .noutputs = s->nout,
                            .packs = s->m->packs,
-                           .int8 = ig_session_is_int8(s)};
+                           .narrow = ig_session_narrow(s)};
   s->plan = ig_plan_create(s->c, &source, s->options.without);
   return s->plan != NULL;
 }

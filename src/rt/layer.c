@@ -155,7 +155,8 @@ void ig_rt_measure_layer(ig_binding *b, const ig_rt_step *s) {
   const ig_plan_measure *m = b->plan->measure;
   const ig_rt_layer *l = s->layer;
   ig_ctx *c = b->plan->c;
-  if (!l || l->work != IG_WORK_LAYER || ig_layer_method_of(l->pack->layer) != IG_LAYER_ROWS8) {
+  if (!l || l->work != IG_WORK_LAYER || !b->plan->source.narrow ||
+      l->source.options.method != b->plan->source.narrow) {
     return;
   }
   ig_scope scope = ig_scope_open(c);
@@ -172,7 +173,7 @@ void ig_rt_measure_layer(ig_binding *b, const ig_rt_step *s) {
     int64_t rows = ig_tensor_numel(l->x) / l->shape.cin;
     loss.error = ig_layer_loss(l->pack->layer, rows, ig_tensor_data(l->x), w);
     loss.kept = !(loss.error <= m->most);
-    ig_pack_source source = ig_rt_int8_source(l);
+    ig_pack_source source = ig_rt_narrow_source(l);
     if (!loss.kept || ig_packs_keep_f32(c, b->plan->packs, &source)) {
       if (m->report) m->report(m->user, &loss);
     }
@@ -244,8 +245,9 @@ static void print_sizes(const ig_conv *s, const int64_t *sizes, ig_str *out) {
 }
 
 static const char *method_text(ig_layer_method m) {
-  static const char *const texts[] = {"none",      "product",   "stem",      "depthwise",
-                                      "winograd2", "winograd4", "winograd6", "int8"};
+  static const char *const texts[IG_LAYER_METHODS] = {
+      "none", "product", "stem", "depthwise", "winograd2", "winograd4",   "winograd6",
+      "rows", "bf16",    "f16",  "int8",      "int4",      "dynamic int8"};
   return texts[m];
 }
 
@@ -271,9 +273,10 @@ void ig_layer_print(const ig_rt_layer *l, ig_str *out) {
   if (l->work == IG_WORK_ATTENTION) {
     ig_str_add(out, "attention of %lld heads", (long long)l->attention.heads);
   } else if (s->channels_last) {
-    ig_str_add(out, "%s%lld rows %lld->%lld",
-               ig_layer_method_of(l->pack->layer) == IG_LAYER_ROWS8 ? "int8 " : "",
-               (long long)s->in[2], (long long)s->cin, (long long)s->cout);
+    ig_layer_method m = ig_layer_method_of(l->pack->layer);
+    if (m > IG_LAYER_ROWS) ig_str_add(out, "%s ", method_text(m));
+    ig_str_add(out, "%lld rows %lld->%lld", (long long)s->in[2], (long long)s->cin,
+               (long long)s->cout);
   } else {
     ig_str_add(out, "%s ", method_text(ig_layer_method_of(l->pack->layer)));
     print_sizes(s, s->kernel, out);

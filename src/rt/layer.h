@@ -114,8 +114,8 @@ bool ig_rt_is_weight(const ig_binding *b, const ig_value *v);
 bool ig_rt_is_bias(const ig_binding *b, const ig_value *v, int64_t channels);
 // Layers of rows: is the step one? Then l is set up. False also after an error.
 bool ig_rt_starts_rows(ig_binding *b, const ig_rt_step *s, ig_rt_layer *l);
-// By what a linear layer with weights of 8 bits is known: its matrix alone.
-ig_pack_source ig_rt_int8_source(const ig_rt_layer *l);
+// By what a linear layer with narrow weights is known: its matrix alone.
+ig_pack_source ig_rt_narrow_source(const ig_rt_layer *l);
 // Has t the elements of the layer's result, in their order?
 bool ig_rt_fits_layer(ig_ctx *c, const ig_rt_layer *l, const ig_tensor *t);
 

@@ -61,7 +61,7 @@ bool ig_pack_can_fold(ig_ctx *c, const ig_pack_source *s);
 // An existing pack or a new one; NULL after an error. To be given back.
 const ig_pack *ig_packs_get(ig_ctx *c, ig_packs *p, const ig_pack_source *s);
 void ig_packs_release(ig_packs *p, const ig_pack *k);
-// Layers that have been asked for with weights of 8 bits, and lose too much.
+// Layers that have been asked for with narrow weights, and lose too much.
 bool ig_packs_keep_f32(ig_ctx *c, ig_packs *p, const ig_pack_source *s);  // false after an error
 bool ig_packs_keeps_f32(ig_ctx *c, ig_packs *p, const ig_pack_source *s);
 void ig_packs_each_f32(ig_packs *p, void (*fn)(void *user, const ig_pack_source *s), void *user);

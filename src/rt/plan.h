@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "ir/graph.h"
+#include "kernels/layer.h"
 
 typedef struct ig_plan ig_plan;
 
@@ -44,7 +45,7 @@ typedef struct ig_plan_source {
   const bool *constant;  // per input: the same tensor in every run; NULL: none is
   size_t noutputs;
   struct ig_packs *packs;  // shared with other plans of the model; NULL: none
-  bool int8;               // linear layers of few rows have weights of 8 bits
+  ig_layer_method narrow;  // of linear layers, whatever their rows; IG_LAYER_NONE: f32
 } ig_plan_source;
 
 // The arrays of `source` are copied. NULL after an error.
@@ -75,7 +76,7 @@ ig_plan_match ig_plan_output_match(const ig_plan *p, size_t output);
 // shapes, where in memory; then totals.
 ig_status ig_plan_print(ig_plan *p, const ig_value *inputs, ig_str *out);
 
-// A layer with weights of 8 bits in a run on given inputs: the error of its results.
+// A layer with narrow weights in a run on given inputs: the error of its results.
 typedef struct ig_plan_loss {
   const char *name;    // as in ig_plan_time
   const char *target;  //
@@ -88,7 +89,7 @@ typedef struct ig_plan_measure {
   void (*report)(void *user, const ig_plan_loss *loss);  // NULL: none
   void *user;
 } ig_plan_measure;
-// Runs on these inputs and measures every layer with weights of 8 bits; plans are made anew.
+// Runs on these inputs and measures every layer with narrow weights; plans are made anew.
 ig_status ig_plan_measure_losses(ig_plan *p, const ig_value *inputs, const ig_plan_measure *m);
 
 // Seconds per step of the runs since this was called with true; the sum of each step so far can be

@@ -29,19 +29,19 @@ static bool is_rows(ig_ctx *c, const ig_tensor *t) {
   return t->dtype == IG_F32 && !t->quantizer && t->ndim >= 2 && ig_rt_is_dense(c, t);
 }
 
-ig_pack_source ig_rt_int8_source(const ig_rt_layer *l) {
-  ig_pack_source s = {.shape = l->shape, .options = {.method = IG_LAYER_ROWS8}};
+ig_pack_source ig_rt_narrow_source(const ig_rt_layer *l) {
+  ig_pack_source s = {.shape = l->shape, .options = {.method = l->source.options.method}};
   s.part[IG_PACK_WEIGHT] = l->source.part[IG_PACK_WEIGHT];
   return s;
 }
 
-// Few rows by weights of 8 bits, unless that was found to lose too much.
-static bool takes_int8(const ig_binding *b, ig_rt_layer *l) {
+// Narrow weights, if they were asked for and not found to lose too much.
+static bool takes_narrow(const ig_binding *b, ig_rt_layer *l) {
   ig_layer_options *o = &l->source.options;
-  ig_pack_source s = ig_rt_int8_source(l);
-  o->method = IG_LAYER_ROWS8;
-  return ig_layer_choose(&l->shape, o) == IG_LAYER_ROWS8 &&
-         !ig_packs_keeps_f32(b->plan->c, b->plan->packs, &s);
+  o->method = b->plan->source.narrow;
+  if (!o->method || ig_layer_choose(&l->shape, o) != o->method) return false;
+  ig_pack_source s = ig_rt_narrow_source(l);
+  return !ig_packs_keeps_f32(b->plan->c, b->plan->packs, &s);
 }
 
 bool ig_rt_starts_rows(ig_binding *b, const ig_rt_step *s, ig_rt_layer *l) {
@@ -62,13 +62,13 @@ bool ig_rt_starts_rows(ig_binding *b, const ig_rt_step *s, ig_rt_layer *l) {
   l->shape.channels_last = true;
   if (in <= 0) return false;
   ig_rt_size_layer(l);
-  bool fast = ig_layer_choose(&l->shape, NULL) != IG_LAYER_NONE;
-  if (!fast && !b->plan->source.int8) return false;
-  // Asked last: the answer divides the sizes that one trace serves.
-  bool many = ig_int_is(c, ig_rt_numel(c, x), IG_GE, ig_const(LEAST_ROWS * in));
-  if (many ? !fast : !b->plan->source.int8) return false;
   l->source.part[IG_PACK_BIAS] = bias ? bias->tensor : NULL;
   l->source.part[IG_PACK_WEIGHT] = matrix_of(b, w, f->across);
   l->ops[l->nops++] = s->op;
-  return l->source.part[IG_PACK_WEIGHT] && (many || takes_int8(b, l));
+  if (!l->source.part[IG_PACK_WEIGHT]) return false;
+  if (takes_narrow(b, l)) return true;
+  l->source.options.method = IG_LAYER_NONE;
+  if (c->status != IG_OK || ig_layer_choose(&l->shape, NULL) == IG_LAYER_NONE) return false;
+  // Asked last: the answer divides the sizes that one trace serves.
+  return ig_int_is(c, ig_rt_numel(c, x), IG_GE, ig_const(LEAST_ROWS * in));
 }

@@ -31,6 +31,8 @@ INLINE V splat(float f) {
 INLINE void prefetch(const char *p) {
   __builtin_prefetch(p);
 }
+#define WIDE 2
+#define PLAIN
 #include "kernels/layer_simd.inc"
 static const ig_layer_kernels wide_kernels = LAYER_KERNELS;
 #if !defined(__clang__)

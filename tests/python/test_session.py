@@ -578,23 +578,38 @@ def test_scripts_are_not_compiled(tmp_path: pathlib.Path) -> None:
     assert not (tmp_path / "model.ingot").exists()
 
 
-def test_weights_of_8_bits(tmp_path: pathlib.Path) -> None:
+@pytest.mark.parametrize(
+    ("precision", "text", "most"),
+    [
+        ("bf16", "bf16", 0.005),
+        ("f16", "f16", 0.0005),
+        ("int8", "int8", 0.02),
+        ("int4", "int4", 0.3),
+        ("dynamic_int8", "dynamic int8", 0.03),
+    ],
+)
+def test_narrow_weights(tmp_path: pathlib.Path, precision: str, text: str, most: float) -> None:
     ingot.manual_seed(5)
     net = nn.Sequential(nn.Linear(200, 300), nn.GELU(), nn.Linear(300, 31), nn.ReLU(), nn.Linear(31, 9, bias=False))
     x = ingot.randn(64, 200)
     batch = ingot.export.Dim("batch")
     ingot.export.save(ingot.export.export(net.eval(), (x,), dynamic_shapes=({0: batch},)), tmp_path / "net.pt2")
     plain = ingot.open(tmp_path / "net.pt2")
-    small = ingot.open(tmp_path / "net.pt2", precision="int8")
-    for rows in (1, 2, 7):
+    small = ingot.open(tmp_path / "net.pt2", precision=precision)
+    for rows in (1, 2, 7, 8, 64):
         a, b = plain(x[:rows].numpy()), small(x[:rows].numpy())
         assert not np.array_equal(a, b)
-        assert np.linalg.norm(a - b) < 0.02 * np.linalg.norm(a)
-    assert "int8 7 rows 200->300" in small.plan()
-    assert np.array_equal(plain(x.numpy()), small(x.numpy()))  # many rows stay f32
-    ingot.compile_file(tmp_path / "net.pt2", tmp_path / "net.ingot", x[:1].numpy(), precision="int8")
-    assert np.array_equal(ingot.open(tmp_path / "net.ingot")(x[:1].numpy()), small(x[:1].numpy()))
+        assert np.linalg.norm(a - b) < most * np.linalg.norm(a)
+    small(x[:7].numpy())
+    assert f"{text} 7 rows 200->300" in small.plan()
+    ingot.compile_file(tmp_path / "net.pt2", tmp_path / "net.ingot", x[:1].numpy(), precision=precision)
+    compiled = ingot.open(tmp_path / "net.ingot")
+    for rows in (1, 64):  # one form of the weights for all sizes
+        assert np.array_equal(compiled(x[:rows].numpy()), small(x[:rows].numpy()))
     f32 = ingot.open(tmp_path / "net.ingot", precision="f32")
     assert np.array_equal(f32(x[:1].numpy()), plain(x[:1].numpy()))
-    with pytest.raises(ValueError, match="expected 'f32' or 'int8'"):
-        ingot.open(tmp_path / "net.pt2", precision="int4")
+
+
+def test_unknown_precision(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(ValueError, match="expected one of f32, int8, bf16"):
+        ingot.open(tmp_path / "net.pt2", precision="int3")
