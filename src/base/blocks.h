@@ -23,6 +23,11 @@ void ig_block_free(ig_alloc a, void *p, size_t size);
 // the time of a large matrix product, and most of the time of touching new memory.
 void ig_pages_huge(void *p, size_t size);
 
+// Memory that was read and is not needed for now: pages of mapped files leave the process, and come
+// back from the file when they are read again. Everything else stays as it is, also pages of a file
+// that were written to.
+void ig_pages_forget(const void *p, size_t n);
+
 size_t ig_blocks_kept(void);  // Bytes cached now; ig_memory_release frees them.
 
 #endif

@@ -198,11 +198,12 @@ void ig_layer_plan(const ig_layer_kernels *f, const ig_conv *c, ig_layer_method 
 static void *allocate(size_t floats) {
   enum { HUGE_PAGE = 2 << 20 };
   size_t bytes = ig_mem_mul(floats, sizeof(float));
-  size_t unit = bytes >= HUGE_PAGE ? HUGE_PAGE : 64;
   if (bytes >= IG_SIZE_NONE - HUGE_PAGE) return NULL;
-  bytes = (bytes + unit - 1) / unit * unit;
-  void *p = aligned_alloc(unit, bytes);
-  if (p && unit == HUGE_PAGE) ig_pages_huge(p, bytes);
+  bytes = (bytes + 63) / 64 * 64;
+  // Not rounded up: a huge page at the end would be mostly empty. Some C libraries want that.
+  void *p = bytes < HUGE_PAGE ? NULL : aligned_alloc(HUGE_PAGE, bytes);
+  if (!p) return aligned_alloc(64, bytes);
+  ig_pages_huge(p, bytes / HUGE_PAGE * HUGE_PAGE);
   return p;
 }
 
@@ -291,13 +292,17 @@ double ig_layer_error(const ig_layer *l) {
 
 // ---- running ----
 
+static bool takes_few(const ig_layer *l, const ig_conv *c) {
+  return l->c.channels_last && c->n * ig_conv_in(c) < IG_LAYER_MANY;
+}
+
 void ig_layer_need(const ig_layer *l, const ig_conv *c, ig_need *need) {
   if (c->n <= 0 || ig_conv_out(c) <= 0) return;
   if (ig_layer_is_rows(l->method))
     ig_layer_need_rows(l, c, need);
   else if (ig_layer_wino_size(l->method))
     ig_layer_need_wino(l, c, need);
-  else if (l->method != IG_LAYER_DEPTH)
+  else if (l->method != IG_LAYER_DEPTH && !takes_few(l, c))
     ig_layer_need_product(l, c, need);
 }
 
@@ -315,6 +320,10 @@ static ig_layer_io dense(const ig_layer *l, const ig_conv *c, const ig_layer_io 
 bool ig_layer_run(const ig_layer *l, const ig_conv *c, const ig_layer_io *io) {
   if (c->n <= 0 || ig_conv_out(c) <= 0) return true;
   if (ig_layer_is_rows(l->method)) return ig_layer_run_rows(l, c, io);
+  if (takes_few(l, c)) {
+    ig_layer_run_few(l, c->n * ig_conv_in(c), io);
+    return true;
+  }
   ig_layer_io d = dense(l, c, io);
   if (ig_layer_wino_size(l->method)) return ig_layer_run_wino(l, c, &d);
   if (l->method == IG_LAYER_DEPTH) {

@@ -111,6 +111,19 @@ typedef struct ig_rows_dots {
   void *sums;     // int32_t or float
 } ig_rows_dots;
 
+// sums[row][output] of a few rows, by one or two panels of a product whose taps are all its
+// columns.
+typedef struct ig_layer_few {
+  int rows;  // IG_ROWS_TALL at most
+  int panels;
+  int blocks;         // of a panel; two panels: 2
+  const float *w[2];  // [columns][blocks * lanes]
+  int64_t columns;    // an even number
+  const float *x;
+  int64_t x_row;
+  float *sums;  // [rows][panels * blocks * lanes]
+} ig_layer_few;
+
 enum {
   IG_LAYER_SIDE = 8,             // of the largest Winograd tile
   IG_LAYER_WINDOW = 32,          // rows of the largest depthwise window
@@ -131,6 +144,8 @@ typedef struct ig_layer_kernels {
   void (*wino_out)(const ig_layer_tiles *t, int m, int64_t from, int64_t to);
   // Weights of one panel of `width` outputs: g[9][width] to u[side^2][width].
   void (*wino_weights)(int m, int64_t width, const float *g, float *u);
+  int few_rows;  // of the largest tile of `few`
+  void (*few)(const ig_layer_few *f);
   int outs;  // of a panel of linear layers
   void (*rows)(ig_rows_kind kind, const ig_rows_tile *t);
   void (*dots8)(const ig_rows_dots *d);
@@ -199,6 +214,13 @@ int64_t ig_layer_rows_floats(const ig_layer *l);
 void ig_layer_fill_rows(const ig_layer *l, const float *w);
 void ig_layer_need_rows(const ig_layer *l, const ig_conv *c, ig_need *need);
 bool ig_layer_run_rows(const ig_layer *l, const ig_conv *c, const ig_layer_io *io);
+// y = act(sums * factors + bias + residual) for outputs [first, first + n) of one row; factors
+// NULL: all are 1.
+void ig_layer_finish_row(const ig_layer *l, const ig_layer_io *io, int64_t row, int64_t first,
+                         int64_t n, const float *factors, const float *sums);
+enum { IG_LAYER_MANY = 8 };  // rows from which products wait for sums, not for memory
+// Fewer rows than that, by an IG_LAYER_PRODUCT of rows.
+void ig_layer_run_few(const ig_layer *l, int64_t rows, const ig_layer_io *io);
 static inline bool ig_layer_is_rows(ig_layer_method m) {
   return m >= IG_LAYER_ROWS;
 }

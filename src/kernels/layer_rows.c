@@ -15,8 +15,6 @@
 #include "kernels/layer_kernels.h"
 #include "kernels/reduce_elem.h"
 
-enum { MANY = 8 };  // rows from which inputs are converted
-
 typedef struct form {
   ig_rows_kind kind;
   int columns;  // of a unit
@@ -211,7 +209,7 @@ typedef struct job {
 
 // What multiplies converted inputs; NULL: they stay f32.
 static void (*dots_of(const ig_layer *l, int64_t rows))(const ig_rows_dots *) {
-  if (rows < MANY) return NULL;
+  if (rows < IG_LAYER_MANY) return NULL;
 #if defined(__x86_64__)
   bool wide = l->f == &ig_layer_kernels_avx512;
   if (l->method == IG_LAYER_BF16 && wide && ig_cpu_has_bf16()) return ig_rows_dots_bf16_avx512;
@@ -247,12 +245,6 @@ static void convert_rows(void *arg, int64_t begin, int64_t end) {
     else
       ig_narrow_bf16(n, j->row_words, j->io->x + r * n, to);
   }
-}
-
-static float finished(const ig_layer_io *io, float v) {
-  if (io->act != IG_ACT_CLAMP) return v;
-  v = v < io->lo ? io->lo : v;
-  return v > io->hi ? io->hi : v;
 }
 
 // Sums of floats of a tile of rows; the columns that are no whole step come last.
@@ -303,21 +295,6 @@ static void multiply_words(const job *j, const char *panel, int64_t row, int row
   }
 }
 
-static void finish(const job *j, int64_t row, int64_t first, int64_t n, const float *sums) {
-  const ig_layer *l = j->l;
-  const float *factors = factors_of(l) + first;
-  const float *bias = l->bias + first;
-  int64_t at = row * l->c.cout + first;
-  const float *residual = j->io->residual ? j->io->residual + at : NULL;
-  float *y = j->io->y + at;
-  for (int64_t o = 0; o < n; o++) {
-    float v = sums[o] * factors[o] + bias[o];
-    if (residual) v += residual[o];
-    y[o] = finished(j->io, v);
-  }
-  if (ig_layer_acts(j->io)) ig_layer_act(j->io->act, n, y);
-}
-
 static void run_panels(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
   const ig_layer *l = j->l;
@@ -334,7 +311,9 @@ static void run_panels(void *arg, int64_t begin, int64_t end) {
         multiply_words(j, panel, r, rows, first, sums);
       else
         multiply(j, panel, r, rows, sums);
-      for (int k = 0; k < rows; k++) finish(j, r + k, first, n, sums + k * outs);
+      for (int k = 0; k < rows; k++) {
+        ig_layer_finish_row(l, j->io, r + k, first, n, factors_of(l) + first, sums + k * outs);
+      }
     }
   }
 }
@@ -377,7 +356,7 @@ static double loss_of(const ig_layer *l, int64_t rows, const float *x, const flo
 }
 
 double ig_layer_loss(const ig_layer *l, int64_t rows, const float *x, const float *w) {
-  enum { SOME = 2 * MANY };  // rows that are looked at: as many as take the way of many
+  enum { SOME = 2 * IG_LAYER_MANY };  // rows that are looked at: as many as take the way of many
   int64_t in = l->c.cin;
   int64_t some = rows < SOME ? rows : SOME;
   float *part = ig_kernel_array((size_t)some, ig_mem_mul((size_t)in, sizeof *part));

@@ -84,16 +84,18 @@ static bool add_ports(ig_ctx *c, ig_model *m, const ig_onnx_model *o) {
 
 // ---- weights
 
-static void release_file(void *user) {
-  ig_file_release(user);
+static void release_model(void *user) {
+  ig_onnx_free(user);
 }
 
-static ig_tensor *to_tensor(ig_ctx *c, const ig_om_tensor *t, ig_dtype dtype) {
-  bool mapped = t->file && dtype != IG_BOOL && t->raw.n &&
-                (uintptr_t)t->raw.at % ig_element_align(dtype) == 0;
-  if (mapped) {
-    ig_ref_retain(&t->file->ref);
-    ig_foreign memory = {(void *)t->raw.at, t->raw.n, NULL, release_file, t->file};
+// Memory that the model keeps is not copied.
+static ig_tensor *to_tensor(ig_ctx *c, const ig_onnx_model *o, const ig_om_tensor *t,
+                            ig_dtype dtype) {
+  bool kept = (t->file || t->own) && dtype != IG_BOOL && t->raw.n &&
+              (uintptr_t)t->raw.at % ig_element_align(dtype) == 0;
+  if (kept) {
+    ig_foreign memory = {(void *)t->raw.at, t->raw.n, NULL, release_model,
+                         ig_onnx_retain((ig_onnx_model *)o)};
     return ig_tensor_wrap(c, dtype, t->dims, t->ndim, &memory);
   }
   ig_tensor *copy = ig_tensor_empty(c, dtype, t->dims, t->ndim);
@@ -115,7 +117,7 @@ static bool add_weights(ig_ctx *c, ig_model *m, const ig_onnx_model *o) {
       }
       continue;
     }
-    ig_tensor *tensor = to_tensor(c, t, dtype);
+    ig_tensor *tensor = to_tensor(c, o, t, dtype);
     if (!tensor || !ig_model_add_weight(c, m, t->name, IG_WEIGHT_ARRAY, tensor)) return false;
   }
   return true;

@@ -74,8 +74,9 @@ typedef struct ig_om_tensor {
   int ndim;
   const int64_t *dims;
   int64_t numel;
-  ig_bytes raw;   // in the machine's byte order, sub-byte elements packed, low bits first
-  ig_file *file;  // the file that contains raw, kept by the model; NULL: memory of the arena
+  ig_bytes raw;             // in the machine's byte order, sub-byte elements packed, low bits first
+  ig_file *file;            // the file that contains raw, kept by the model; NULL: other memory
+  bool own;                 // raw is memory of the model's arena
   const ig_bytes *strings;  // elem STRING
   bool external;
   size_t nexternal;

@@ -3,6 +3,7 @@
 // numbers in typed fields are converted to raw bytes.
 #include <string.h>
 
+#include "base/blocks.h"
 #include "base/cause.h"
 #include "codec/bits.h"
 #include "onnx/proto_parse.h"
@@ -130,6 +131,22 @@ static bool to_native(ig_om_parser *p, ig_om_tensor *t) {
   ig_order_swap(to, t->raw.n, ig_om_elem_part(t->elem));
   t->raw.at = to;
   t->file = NULL;
+  t->own = true;
+  return true;
+}
+
+// Weights that do not lie in a file as elements must are copied once, for everybody who reads them.
+static bool align(ig_om_parser *p, ig_om_tensor *t) {
+  enum { LARGE = 16 << 10 };
+  if (!t->file || t->raw.n < LARGE) return true;
+  if ((uintptr_t)t->raw.at % ig_om_elem_part(t->elem) == 0) return true;
+  uint8_t *to = ig_om_push(p, t->raw.n);
+  if (!to) return false;
+  memcpy(to, t->raw.at, t->raw.n);
+  ig_pages_forget(t->raw.at, t->raw.n);
+  t->raw.at = to;
+  t->file = NULL;
+  t->own = true;
   return true;
 }
 
@@ -166,7 +183,7 @@ static bool finish(ig_om_parser *p, ig_om_tensor *t, typed *d, bool has_raw) {
                   p->m->name, t->name, t->raw.n, bytes, (long long)t->numel,
                   ig_om_elem_text(t->elem));
   } else {
-    (void)to_native(p, t);
+    (void)(to_native(p, t) && align(p, t));
   }
   return p->c->status == IG_OK;
 }

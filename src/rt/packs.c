@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/blocks.h"
 #include "base/lock.h"
 #include "kernels/conv_inner.h"
 #include "tensor/copy.h"
@@ -192,6 +193,7 @@ static ig_pack *create(ig_ctx *c, ig_packs *p, const ig_pack_source *s, ig_layer
   ig_pack *k = ig_mem_new(p->alloc, sizeof *k);
   ig_scope scope = ig_scope_open(c);
   if (k) k->layer = stored_layer(c, p, s, method);
+  const bool stored = k && k->layer;
   if (k && !k->layer && c->status == IG_OK) k->layer = create_layer(c, s);
   ig_scope_close(c, scope);
   if (!k || !k->layer) {
@@ -205,6 +207,8 @@ static ig_pack *create(ig_ctx *c, ig_packs *p, const ig_pack_source *s, ig_layer
   retain_parts(s);
   k->next = p->first;
   p->first = k;
+  const ig_storage *read = s->part[IG_PACK_WEIGHT]->storage;
+  if (!stored) ig_pages_forget(read->data, read->bytes);  // the layer reads its own from now on
   return k;
 }
 
