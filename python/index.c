@@ -39,6 +39,18 @@ static ig_tensor *select_at(ig_ctx *c, ig_tensor *t, int64_t dim, ig_int i, int6
   return py_call_tensor(c, PY_SELECT, v, 3);
 }
 
+// An integer in a tensor of which a capture does not know the elements.
+static bool is_captured_index(const ig_tensor *t) {
+  return t->ndim == 0 && ig_is_fake(t) && ig_dtype_is_integral(t->dtype) && py_ctx()->mode->capture;
+}
+
+static bool captured_bound(PyObject *o, ig_int *out) {
+  PyObject *item = py_tensor_item(py_ctx(), py_tensor_of(o));
+  bool ok = item && py_to_int(item, out) == IG_MATCH_TAKEN;
+  Py_XDECREF(item);
+  return ok;
+}
+
 // A bound of a slice: clipped to int64, symbolic kept, None is `def`.
 static bool bound(PyObject *o, int64_t def, ig_int *out) {
   *out = ig_const(def);
@@ -56,6 +68,7 @@ static bool bound(PyObject *o, int64_t def, ig_int *out) {
                     "slice indices must be integers or None or have an __index__ method");
     return false;
   }
+  if (py_is_tensor(o) && is_captured_index(py_tensor_of(o))) return captured_bound(o, out);
   PyObject *index = PyNumber_Index(o);
   if (!index) return false;
   int overflow = 0;

@@ -14,12 +14,24 @@ const char *ig_onnx_input_of(const ig_onnx_node *n, size_t i) {
 
 // ---- what is known
 
+// An unknown size is told apart from the others: where it occurs twice, it has one name.
+static void number_unknown(ig_onnx *x, ig_onnx_extent *d) {
+  const char *unnamed = NULL;
+  if (d->kind != IG_ONNX_UNKNOWN || d->n) return;
+  if (!ig_vec_push(x->c->alloc, &x->unknown_sizes, unnamed))
+    (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+  d->n = (int64_t)x->unknown_sizes.n;
+}
+
 static const ig_onnx_extents *keep_dims(ig_onnx *x, const ig_onnx_extents *dims) {
   size_t bytes = offsetof(ig_onnx_extents, at) + ig_mem_mul(dims->n + 1, sizeof *dims->at);
   ig_onnx_extents *own = ig_onnx_push(x, bytes);
   if (!own) return NULL;
   own->n = dims->n;
-  for (size_t i = 0; i < dims->n; i++) own->at[i] = dims->at[i];
+  for (size_t i = 0; i < dims->n; i++) {
+    own->at[i] = dims->at[i];
+    number_unknown(x, &own->at[i]);
+  }
   return own;
 }
 
@@ -127,7 +139,7 @@ static void limit(const ig_onnx *x, const char *op, ig_onnx_extents *sizes) {
     if (strcmp(rows[i].op, op) != 0 || x->least < rows[i].since) continue;
     for (size_t d = 0; d < sizes->n; d++) {
       bool lost = rows[i].which == ALL || (d > 1 && sizes->at[d].kind == IG_ONNX_NAMED);
-      if (lost) sizes->at[d].kind = IG_ONNX_UNKNOWN;
+      if (lost) sizes->at[d] = (ig_onnx_extent){.kind = IG_ONNX_UNKNOWN};
     }
   }
 }
@@ -150,13 +162,22 @@ void ig_onnx_note_result(ig_onnx *x, const ig_onnx_call *call) {
   }
 }
 
+// The name of an unknown size: after the first value that is described with it.
+static const char *unknown_name(ig_onnx *x, const ig_onnx_extent *d, const char *value, int axis) {
+  size_t at = (size_t)d->n - 1;
+  if (at >= x->unknown_sizes.n) return ig_onnx_made_axis(x, value, axis);
+  const char **name = &x->unknown_sizes.at[at];
+  if (!*name) *name = ig_onnx_made_axis(x, value, axis);
+  return *name;
+}
+
 bool ig_onnx_inferred_axis(ig_onnx *x, const char *value, int axis, int ndim, const char **text,
                            int64_t *number) {
   const ig_onnx_inferred *fact = x->options->torchscript ? ig_onnx_inferred_of(x, value) : NULL;
   if (!fact || fact->sizes->n != (size_t)ndim) return false;
   const ig_onnx_extent *d = &fact->sizes->at[axis];
   *text = NULL;
-  if (d->kind == IG_ONNX_UNKNOWN) *text = ig_onnx_made_axis(x, value, axis);
+  if (d->kind == IG_ONNX_UNKNOWN) *text = unknown_name(x, d, value, axis);
   if (d->kind == IG_ONNX_NAMED) *text = d->name;
   if (d->kind == IG_ONNX_NUMBER) *number = d->n;
   return true;

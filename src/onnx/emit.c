@@ -226,6 +226,10 @@ const char *ig_onnx_squeeze(ig_onnx *x, const char *in, int64_t axis, const char
 
 const char *ig_onnx_transpose(ig_onnx *x, const char *in, const int64_t *perm, size_t n,
                               const char *out) {
+  bool moves = false;
+  for (size_t i = 0; i < n; i++) moves = moves || perm[i] != (int64_t)i;
+  if (!moves && out) ig_onnx_same(x, in, out);
+  if (!moves) return out ? out : in;
   return ig_onnx_emit(x, &(ig_onnx_node){.op_type = "Transpose",
                                          .in = {in},
                                          .attrs = {ig_onnx_ints("perm", perm, n)},

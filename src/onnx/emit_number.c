@@ -181,6 +181,27 @@ static const char *fold(ig_onnx *x, const ig_expr *e, const char *op, ig_dtype d
   return all;
 }
 
+static bool is_whole_below_0(const ig_expr *e) {
+  return e->kind == IG_EXPR_CONST && e->num < 0 && e->num > INT64_MIN;
+}
+
+// A sum: what is below 0 is subtracted, as the user wrote it.
+static const char *sum(ig_onnx *x, const ig_expr *e) {
+  ig_dtype d = meeting_type(e);
+  uint32_t first = 0;
+  while (first < e->n && is_whole_below_0(e->args[first])) first++;
+  if (first == e->n || d != IG_I64) return fold(x, e, "Add", d);
+  const char *all = as(x, e->args[first], d);
+  for (uint32_t i = 0; i < e->n; i++) {
+    const ig_expr *next = e->args[i];
+    if (i == first) continue;
+    bool less = is_whole_below_0(next);
+    const char *other = less ? whole(x, -(int64_t)next->num) : as(x, next, d);
+    all = ig_onnx_emit2(x, less ? "Sub" : "Add", all, other, NULL);
+  }
+  return all;
+}
+
 static bool is_negative_possible(ig_onnx *x, const ig_expr *e) {
   ig_vrange r = ig_expr_range(x->c, e);
   return r.sort != IG_SORT_INT || r.lo < 0;
@@ -274,7 +295,7 @@ static const char *compute(ig_onnx *x, const ig_expr *e) {
     case IG_EXPR_SYMBOL:
       return symbol_name(x, e);
     case IG_EXPR_ADD:
-      return fold(x, e, "Add", meeting_type(e));
+      return sum(x, e);
     case IG_EXPR_MUL:
       return fold(x, e, "Mul", meeting_type(e));
     case IG_EXPR_MIN:

@@ -190,6 +190,7 @@ void ig_onnx_state_free(ig_onnx *x) {
   ig_vec_free(alloc, &x->scopes);
   ig_vec_free(alloc, &x->domains);
   ig_vec_free(alloc, &x->weights);
+  ig_vec_free(alloc, &x->unknown_sizes);
   ig_onnx_functions_free(x);
   ig_table *tables[] = {&x->names, &x->elements, &x->sources, &x->numbers, &x->vectors, &x->shared};
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) ig_table_free(tables[i]);

@@ -10,7 +10,7 @@ const ig_onnx_row *const ig_onnx_families[] = {
     ig_onnx_pool,      ig_onnx_resize, ig_onnx_norm,
     ig_onnx_attention, ig_onnx_quant,  ig_onnx_rnn,
     ig_onnx_shape,     ig_onnx_reduce, ig_onnx_signal,
-    ig_onnx_complex,   NULL,
+    ig_onnx_complex,   ig_onnx_loss,   NULL,
 };
 
 const ig_onnx_row *const ig_onnx_host_families[] = {ig_onnx_packed_rnn, NULL};

@@ -11,7 +11,7 @@ typedef enum ig_onnx_size_kind { IG_ONNX_UNKNOWN, IG_ONNX_NUMBER, IG_ONNX_NAMED 
 
 typedef struct ig_onnx_extent {
   ig_onnx_size_kind kind;
-  int64_t n;
+  int64_t n;         // the number; of an unknown size: which one it is, from 1 on, 0: a new one
   const char *name;  // of the axis of an input
 } ig_onnx_extent;
 

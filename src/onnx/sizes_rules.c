@@ -22,7 +22,8 @@ static bool is_one(ig_onnx_extent d) {
 }
 
 static bool same(ig_onnx_extent a, ig_onnx_extent b) {
-  if (a.kind != b.kind || a.kind == IG_ONNX_UNKNOWN) return false;
+  if (a.kind != b.kind) return false;
+  if (a.kind == IG_ONNX_UNKNOWN) return a.n && a.n == b.n;
   return is_number(a) ? a.n == b.n : strcmp(a.name, b.name) == 0;
 }
 
@@ -205,23 +206,44 @@ static bool expand(ig_onnx_inference *f) {
   return length_of(f, 1, &n) && all_unknown(f, n > f->in->n ? n : f->in->n);
 }
 
+// How often a named size occurs.
+static size_t occurrences(const ig_onnx_extents *d, const char *name) {
+  size_t n = 0;
+  for (size_t i = 0; i < d->n; i++)
+    n += d->at[i].kind == IG_ONNX_NAMED && strcmp(d->at[i].name, name) == 0;
+  return n;
+}
+
+// Whether the same named sizes occur in both.
+static bool same_names(const ig_onnx_extents *a, const ig_onnx_extents *b) {
+  for (size_t i = 0; i < a->n; i++) {
+    if (a->at[i].kind == IG_ONNX_UNKNOWN) return false;
+    if (a->at[i].kind == IG_ONNX_NAMED &&
+        occurrences(a, a->at[i].name) != occurrences(b, a->at[i].name))
+      return false;
+  }
+  return true;
+}
+
+// The product of the numbers; -1, which stands for another size, does not count.
+static bool times(const ig_onnx_extents *d, int64_t *out) {
+  *out = 1;
+  for (size_t i = 0; i < d->n; i++) {
+    if (!is_number(d->at[i]) || d->at[i].n == -1) continue;
+    if (__builtin_mul_overflow(*out, d->at[i].n, out)) return false;
+  }
+  return true;
+}
+
 // The size that -1 stands for.
 static bool fill_rest(ig_onnx_extents *sizes, const ig_onnx_extents *in) {
-  int64_t total = 1;
-  int64_t rest = 1;
-  size_t at = sizes->n;
-  if (!all_numbers(in)) return false;
-  for (size_t i = 0; i < in->n; i++)
-    if (__builtin_mul_overflow(total, in->at[i].n, &total)) return false;
-  for (size_t i = 0; i < sizes->n; i++) {
-    if (sizes->at[i].n == -1) {
-      at = i;
-    } else if (__builtin_mul_overflow(rest, sizes->at[i].n, &rest)) {
-      return false;
-    }
-  }
-  if (at < sizes->n && rest > 0) sizes->at[at].n = total / rest;
-  return at == sizes->n || rest > 0;
+  int64_t total = 0;
+  int64_t rest = 0;
+  if (!same_names(in, sizes) || !same_names(sizes, in)) return false;
+  if (!times(in, &total) || !times(sizes, &rest) || rest <= 0) return false;
+  for (size_t i = 0; i < sizes->n; i++)
+    if (is_number(sizes->at[i]) && sizes->at[i].n == -1) sizes->at[i].n = total / rest;
+  return true;
 }
 
 static bool reshape(ig_onnx_inference *f) {
@@ -238,7 +260,7 @@ static bool reshape(ig_onnx_inference *f) {
     rest = rest || (is_number(*d) && d->n == -1);
   }
   if (!rest) return true;
-  return (all_numbers(&f->sizes) && fill_rest(&f->sizes, f->in)) || all_unknown(f, n);
+  return fill_rest(&f->sizes, f->in) || all_unknown(f, n);
 }
 
 static ig_onnx_extent product(const ig_onnx_extents *d, size_t from, size_t to) {

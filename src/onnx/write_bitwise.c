@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ONNX of operations on bits. Bools have their own operators; integers have operators from opset 18
-// on. Shifts are products with powers of two: those of ONNX are unsigned.
+// on. Shifts are products with powers of two: those of ONNX are unsigned,
+// which serves bytes that are shifted by a known number.
 #include "onnx/writer.h"
 
 static bool is_bool(const ig_onnx_call *call) {
@@ -41,7 +42,23 @@ static void bitwise_not(ig_onnx *x, const ig_onnx_call *call) {
   (void)ig_onnx_emit_as(x, call, &node, wide);
 }
 
+// By fewer bits than a byte has: what more shifts give is open in C, and thereby in runtimes.
+static bool is_small(const ig_onnx_call *call) {
+  const ig_value *by = &call->args[1];
+  return by->kind == IG_KIND_INT && !by->i.expr && by->i.value >= 0 && by->i.value < 8;
+}
+
 static void shift(ig_onnx *x, const ig_onnx_call *call, bool right) {
+  ig_dtype own = call->val->dtype;
+  if (own == IG_U8 && x->least >= 11 && is_small(call)) {
+    const char *self = ig_onnx_operand(x, &call->args[0], own);
+    (void)ig_onnx_emit(x, &(ig_onnx_node){
+                              .op_type = "BitShift",
+                              .in = {self, ig_onnx_operand(x, &call->args[1], own)},
+                              .attrs = {ig_onnx_string("direction", right ? "RIGHT" : "LEFT")},
+                              .out = call->out});
+    return;
+  }
   ig_dtype d = ig_onnx_compute_type(x, "Mul", call->val->dtype);
   const char *a = ig_onnx_operand(x, &call->args[0], d);
   const char *b = ig_onnx_operand(x, &call->args[1], d);

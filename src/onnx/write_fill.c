@@ -107,7 +107,20 @@ static void shape_as_tensor(ig_onnx *x, const ig_onnx_call *call) {
   (void)ig_onnx_emit1(x, "Shape", in, call->out);
 }
 
+// n, and m in the other form; small ones of known sizes were folded
+static void eye(ig_onnx *x, const ig_onnx_call *call) {
+  ig_dtype d = call->val->dtype;
+  ig_dtype in = d == IG_F32 || d == IG_F64 || d == IG_I64 ? d : IG_F32;
+  ig_value zero = ig_of_i64(0);
+  const char *sizes = ig_onnx_sizes_name(x, call->val);
+  const char *like = ig_onnx_constant_of_shape(x, sizes, in, &zero, NULL);
+  ig_onnx_node node = {.op_type = "EyeLike", .in = {like}};
+  (void)ig_onnx_emit_as(x, call, &node, in);
+}
+
 const ig_onnx_row ig_onnx_fill[] = {
+    {"aten.eye.default", eye, NULL, NULL},
+    {"aten.eye.m", eye, NULL, NULL},
     {"aten.full.default", full, NULL, NULL},
     {"aten.full_like.default", full, NULL, NULL},
     {"aten.new_full.default", new_full, NULL, NULL},

@@ -1,15 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 // ONNX of normalizations and softmax.
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "onnx/writer.h"
+#include "tensor/number.h"
 
 // A vector operand, or where it is absent one of n equal numbers.
 static const char *or_filled(ig_onnx *x, const ig_value *v, ig_dtype d, ig_int n, double fill) {
   if (!ig_onnx_is_none(v)) return ig_onnx_operand(x, v, d);
   if (!n.expr) return ig_onnx_filled(x, d, n.value, fill);
   return ig_onnx_emit2(x, "Expand", ig_onnx_number(x, d, fill), ig_onnx_size(x, n), NULL);
+}
+
+// As many ones as a layer has weights.
+static const char *ones_of(ig_onnx *x, ig_dtype d, const ig_int *shape, size_t n) {
+  enum { MOST = 4096 };  // as a constant
+  int64_t dims[IG_MAX_DIM];
+  int64_t count = 1;
+  bool known = true;
+  for (size_t i = 0; i < n; i++) {
+    dims[i] = shape[i].value;
+    known = known && !shape[i].expr && dims[i] > 0 && dims[i] <= MOST / count;
+    count = known ? count * dims[i] : count;
+  }
+  const char *one = known ? NULL : ig_onnx_number(x, d, 1);
+  if (!known) return ig_onnx_emit2(x, "Expand", one, ig_onnx_shape_of(x, shape, n), NULL);
+  char key[256];
+  int length = snprintf(key, sizeof key, "ones %s", ig_dtype_text(d));
+  for (size_t i = 0; i < n && length > 0 && length < (int)sizeof key; i++)
+    length += snprintf(key + length, sizeof key - (size_t)length, " %lld", (long long)dims[i]);
+  const char *name = NULL;
+  void *data = ig_onnx_constant(x, key, d, dims, (int)n, &name);
+  ig_value ones = ig_of_f64(1);
+  if (data) ig_fill(data, d, (size_t)count, &ones);
+  return name;
 }
 
 // Results that are empty, or of which only the sizes are used.
@@ -118,10 +144,7 @@ static void layer_norm(ig_onnx *x, const ig_onnx_call *call) {
   } else {
     weight = ig_onnx_operand(x, &a[2], d);
   }
-  if (!weight[0]) {
-    const char *one = ig_onnx_number(x, d, 1);
-    weight = ig_onnx_emit2(x, "Expand", one, ig_onnx_shape_of(x, shape, n), NULL);
-  }
+  if (!weight[0]) weight = ones_of(x, d, shape, n);
   const char *bias = ig_onnx_operand(x, &a[3], d);
   (void)ig_onnx_emit(
       x, &(ig_onnx_node){.op_type = "LayerNormalization",

@@ -159,7 +159,8 @@ static void pad(ig_onnx *x, const ig_onnx_call *call) {
 
 // self, diagonal
 static void triangle(ig_onnx *x, const ig_onnx_call *call, bool upper) {
-  ig_dtype d = ig_onnx_compute_type(x, "Trilu", call->val->dtype);
+  ig_dtype own = call->val->dtype;
+  ig_dtype d = own == IG_BOOL ? own : ig_onnx_compute_type(x, "Trilu", own);
   const char *k = ig_onnx_operand(x, &call->args[1], IG_I64);
   ig_onnx_node node = {.op_type = "Trilu",
                        .in = {ig_onnx_operand(x, &call->args[0], d), k},
@@ -280,12 +281,17 @@ static void unfold(ig_onnx *x, const ig_onnx_call *call) {
   (void)ig_onnx_transpose(x, out, perm, (size_t)n + 1, call->out);
 }
 
-static bool is_dense(const ig_tensor *t) {
-  int64_t expected = 1;
+static bool is_same(ig_int a, ig_int b) {
+  return a.expr || b.expr ? a.expr == b.expr : a.value == b.value;
+}
+
+static bool is_dense(ig_onnx *x, const ig_tensor *t) {
+  ig_int expected = ig_const(1);
   for (int d = t->ndim - 1; d >= 0; d--) {
-    if (ig_sizes(t)[d].expr || ig_strides(t)[d].expr) return false;
-    if (ig_sizes(t)[d].value != 1 && ig_strides(t)[d].value != expected) return false;
-    expected *= ig_sizes(t)[d].value;
+    ig_int size = ig_sizes(t)[d];
+    bool one = !size.expr && size.value == 1;
+    if (!one && !is_same(ig_strides(t)[d], expected)) return false;
+    expected = ig_int_mul(x->c, expected, size);
   }
   return true;
 }
@@ -299,7 +305,7 @@ static void as_strided(ig_onnx *x, const ig_onnx_call *call) {
   size_t m = ig_onnx_int_list(x, &call->args[2], strides, IG_MAX_DIM, 0);
   bool own = ig_onnx_is_none(&call->args[3]);
   int64_t offset = own ? 0 : ig_onnx_int_of(x, &call->args[3]);
-  if (!self || n != m || !is_dense(self)) {
+  if (!self || n != m || !is_dense(x, self)) {
     ig_onnx_refuse(x, call->node, "strides over memory that is not in order");
     return;
   }

@@ -25,14 +25,32 @@ static bool is_one(const ig_value *v) {
          (v->kind == IG_KIND_FLOAT && !v->f_expr && v->f == 1);
 }
 
+static bool plain_number(const ig_value *v, double *out) {
+  if (ig_onnx_is_symbolic(v)) return false;
+  bool whole = v->kind == IG_KIND_INT;
+  *out = whole ? (double)v->i.value : v->f;
+  return whole || v->kind == IG_KIND_FLOAT;
+}
+
+// alpha * other; the product of two numbers is a number.
+static const char *times_alpha(ig_onnx *x, const ig_onnx_call *call, ig_dtype d) {
+  double number = 0;
+  double alpha = 0;
+  const ig_value *v = call->args;
+  if (is_one(&v[2])) return ig_onnx_operand(x, &v[1], d);
+  if (!is_integral(d) && plain_number(&v[1], &number) && plain_number(&v[2], &alpha)) {
+    ig_onnx_count_values(x, 2);
+    return ig_onnx_number(x, d, number * alpha);
+  }
+  const char *other = ig_onnx_operand(x, &v[1], d);
+  return ig_onnx_emit2(x, "Mul", other, ig_onnx_operand(x, &v[2], d), NULL);
+}
+
 // add and sub: self + alpha * other
 static void scaled(ig_onnx *x, const ig_onnx_call *call) {
   ig_dtype d = ig_onnx_compute_type(x, call->row->op_type, call->val->dtype);
   const char *a = ig_onnx_operand(x, &call->args[0], d);
-  const char *b = ig_onnx_operand(x, &call->args[1], d);
-  if (!is_one(&call->args[2])) {
-    b = ig_onnx_emit2(x, "Mul", b, ig_onnx_operand(x, &call->args[2], d), NULL);
-  }
+  const char *b = times_alpha(x, call, d);
   ig_onnx_node node = {.op_type = call->row->op_type, .in = {a, b}};
   (void)ig_onnx_emit_as(x, call, &node, d);
 }
@@ -228,6 +246,16 @@ static void compare(ig_onnx *x, const ig_onnx_call *call) {
   (void)compared(x, call, call->row->op_type, call->out);
 }
 
+// le and ge exist from opset 12 on; of whole numbers they are what gt and lt are not.
+static void compare_or_equal(ig_onnx *x, const ig_onnx_call *call) {
+  if (x->least >= 12 || !is_integral(common(x, call))) {
+    compare(x, call);
+    return;
+  }
+  bool less = strcmp(call->row->op_type, "LessOrEqual") == 0;
+  (void)ig_onnx_emit1(x, "Not", compared(x, call, less ? "Greater" : "Less", NULL), call->out);
+}
+
 static void not_equal(ig_onnx *x, const ig_onnx_call *call) {
   (void)ig_onnx_emit1(x, "Not", compared(x, call, "Equal", NULL), call->out);
 }
@@ -294,12 +322,12 @@ const ig_onnx_row ig_onnx_pointwise[] = {
     {"aten.eq.Scalar", compare, "Equal", NULL},
     {"aten.lt.Tensor", compare, "Less", NULL},
     {"aten.lt.Scalar", compare, "Less", NULL},
-    {"aten.le.Tensor", compare, "LessOrEqual", NULL},
-    {"aten.le.Scalar", compare, "LessOrEqual", NULL},
+    {"aten.le.Tensor", compare_or_equal, "LessOrEqual", NULL},
+    {"aten.le.Scalar", compare_or_equal, "LessOrEqual", NULL},
     {"aten.gt.Tensor", compare, "Greater", NULL},
     {"aten.gt.Scalar", compare, "Greater", NULL},
-    {"aten.ge.Tensor", compare, "GreaterOrEqual", NULL},
-    {"aten.ge.Scalar", compare, "GreaterOrEqual", NULL},
+    {"aten.ge.Tensor", compare_or_equal, "GreaterOrEqual", NULL},
+    {"aten.ge.Scalar", compare_or_equal, "GreaterOrEqual", NULL},
     {"aten.ne.Tensor", not_equal, NULL, NULL},
     {"aten.ne.Scalar", not_equal, NULL, NULL},
     {"aten.logical_and.default", logical, "And", NULL},

@@ -71,8 +71,30 @@ static const char *plane_size(ig_onnx *x, const ig_tensor *self, size_t n) {
   return ig_onnx_size(x, all);
 }
 
-// self, kernel_size, stride, padding, dilation, ceil_mode. ONNX indices count over the whole
-// tensor, PyTorch's within the plane.
+// ONNX's indices `at` of maxima of `in` count over the whole tensor, PyTorch's within the plane.
+static const char *within_plane(ig_onnx *x, const char *in, const char *at, const ig_tensor *self,
+                                size_t n) {
+  if (!x->options->torchscript) return ig_onnx_emit2(x, "Mod", at, plane_size(x, self, n), NULL);
+  // As PyTorch's exporter has it: less the index of the first element of the plane.
+  int64_t ones[IG_ONNX_SPATIAL] = {1, 1, 1};
+  int64_t zeros[IG_ONNX_SPATIAL] = {0};
+  int64_t axes[IG_ONNX_SPATIAL] = {2, 3, 4};
+  const char *outs[] = {ig_onnx_fresh(x, "MaxPool"), ig_onnx_fresh(x, "MaxPool")};
+  (void)ig_onnx_emit(x, &(ig_onnx_node){.op_type = "MaxPool",
+                                        .in = {in},
+                                        .attrs = {ig_onnx_ints("kernel_shape", ones, n),
+                                                  ig_onnx_ints("strides", ones, n)},
+                                        .outs = outs,
+                                        .nouts = 2});
+  const char *start = ig_onnx_vector(x, zeros, n);
+  const char *end = ig_onnx_vector(x, ones, n);
+  const char *first = ig_onnx_emit(
+      x, &(ig_onnx_node){.op_type = "Slice",
+                         .in = {outs[1], start, end, ig_onnx_vector(x, axes, n)}});
+  return ig_onnx_emit2(x, "Sub", at, first, NULL);
+}
+
+// self, kernel_size, stride, padding, dilation, ceil_mode.
 static void max_pool(ig_onnx *x, const ig_onnx_call *call) {
   ig_onnx_window_of w = {0};
   read_window(x, call, &w);
@@ -102,7 +124,7 @@ static void max_pool(ig_onnx *x, const ig_onnx_call *call) {
   if (direct) return;
   if (call->out) (void)ig_onnx_finish(x, call, ig_onnx_unbatched(x, outs[0], added), d);
   if (!indices) return;
-  const char *at = ig_onnx_emit2(x, "Mod", outs[1], plane_size(x, self, w.n), NULL);
+  const char *at = within_plane(x, in, outs[1], self, w.n);
   ig_onnx_same(x, ig_onnx_unbatched(x, at, added), call->outs[1]);
 }
 
@@ -312,13 +334,17 @@ static bool adaptive_max_can(int opset, const ig_value *args, size_t count) {
   return true;
 }
 
-// Whether the only window is all there is, and nobody asks for its place.
-static bool is_global(const ig_onnx_call *call, size_t n) {
+// Whether the only window is all there is, and nobody asks for its place. PyTorch's exporter has an
+// operator for it in two dimensions.
+static bool is_global(const ig_onnx *x, const ig_onnx_call *call, const ig_tensor *self, size_t n) {
   const ig_tensor *to = call->val;
+  bool varies = false;
   for (size_t i = 0; i < n; i++) {
     ig_int out = ig_sizes(to)[(size_t)to->ndim - n + i];
+    varies = varies || ig_sizes(self)[(size_t)self->ndim - n + i].expr;
     if (out.expr || out.value != 1) return false;
   }
+  if (x->options->torchscript && n != 2 && !varies) return false;
   return call->nouts < 2 || !call->outs[1];
 }
 
@@ -327,7 +353,7 @@ static void adaptive_max_pool(ig_onnx *x, const ig_onnx_call *call) {
   size_t n = spatial(call);
   const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
   const ig_tensor *to = call->val;
-  if (self && is_global(call, n)) {
+  if (self && is_global(x, call, self, n)) {
     ig_dtype d = ig_onnx_compute_type(x, "MaxPool", to->dtype);
     bool added = false;
     const char *in = ig_onnx_operand(x, &call->args[0], d);
@@ -361,7 +387,7 @@ static void adaptive_max_pool(ig_onnx *x, const ig_onnx_call *call) {
                                         .nouts = indices ? 2 : 1});
   if (call->out) (void)ig_onnx_finish(x, call, ig_onnx_unbatched(x, outs[0], added), d);
   if (!indices || !self) return;
-  const char *at = ig_onnx_emit2(x, "Mod", outs[1], plane_size(x, self, n), NULL);
+  const char *at = within_plane(x, in, outs[1], self, n);
   ig_onnx_same(x, ig_onnx_unbatched(x, at, added), call->outs[1]);
 }
 
@@ -369,6 +395,7 @@ const ig_onnx_row ig_onnx_pool[] = {
     {"aten.max_pool1d.default", max_pool, NULL, NULL},
     {"aten.max_pool2d.default", max_pool, NULL, NULL},
     {"aten.max_pool3d.default", max_pool, NULL, NULL},
+    {"aten.max_pool1d_with_indices.default", max_pool, NULL, NULL},
     {"aten.max_pool2d_with_indices.default", max_pool, NULL, NULL},
     {"aten.max_pool3d_with_indices.default", max_pool, NULL, NULL},
     {"aten.avg_pool1d.default", avg_pool, NULL, avg_can},
@@ -377,7 +404,9 @@ const ig_onnx_row ig_onnx_pool[] = {
     {"aten.adaptive_avg_pool1d.default", adaptive_avg_pool, NULL, NULL},
     {"aten.adaptive_avg_pool2d.default", adaptive_avg_pool, NULL, NULL},
     {"aten._adaptive_avg_pool2d.default", adaptive_avg_pool, NULL, NULL},
+    {"aten.adaptive_avg_pool3d.default", adaptive_avg_pool, NULL, NULL},
     {"aten._adaptive_avg_pool3d.default", adaptive_avg_pool, NULL, NULL},
+    {"aten.adaptive_max_pool1d.default", adaptive_max_pool, NULL, adaptive_max_can},
     {"aten.adaptive_max_pool2d.default", adaptive_max_pool, NULL, adaptive_max_can},
     {"aten.adaptive_max_pool3d.default", adaptive_max_pool, NULL, adaptive_max_can},
     {NULL, NULL, NULL, NULL},

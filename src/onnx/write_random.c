@@ -9,8 +9,8 @@ static bool takes_sizes(const ig_onnx_call *call) {
 }
 
 // Uniform in [low, high) or normal with mean and scale, in the sizes of the result.
-static const char *draw(ig_onnx *x, const ig_onnx_call *call, bool normal, double a, double b,
-                        ig_dtype d, const char *out) {
+static const char *draw_like(ig_onnx *x, const ig_onnx_call *call, bool normal, double a, double b,
+                             ig_dtype d, const char *out) {
   // Numbers without deviation: onnxruntime asserts a positive one.
   if (normal && b == 0) {
     const char *mean = ig_onnx_number(x, d, a);
@@ -33,6 +33,23 @@ static const char *draw(ig_onnx *x, const ig_onnx_call *call, bool normal, doubl
                                                 ig_onnx_float(normal ? "mean" : "low", a),
                                                 ig_onnx_float(normal ? "scale" : "high", b)},
                                       .out = out});
+}
+
+// The same; sizes that are known are part of the node.
+static const char *draw(ig_onnx *x, const ig_onnx_call *call, bool normal, double a, double b,
+                        ig_dtype d, const char *out) {
+  int ndim = call->val->ndim;
+  bool known = ndim && !ig_tensor_is_symbolic(call->val) && !takes_sizes(call);
+  if (!known || (normal && b == 0)) return draw_like(x, call, normal, a, b, d, out);
+  int64_t sizes[IG_MAX_DIM];
+  for (int i = 0; i < ndim; i++) sizes[i] = ig_sizes(call->val)[i].value;
+  ig_onnx_node node = {.op_type = normal ? "RandomNormal" : "RandomUniform",
+                       .attrs = {ig_onnx_int("dtype", ig_onnx_elem_type(d)),
+                                 ig_onnx_float(normal ? "mean" : "low", a),
+                                 ig_onnx_float(normal ? "scale" : "high", b),
+                                 ig_onnx_ints("shape", sizes, (size_t)ndim)},
+                       .out = out};
+  return ig_onnx_emit(x, &node);
 }
 
 static ig_dtype draw_type(const ig_onnx_call *call) {
@@ -63,12 +80,15 @@ static void normal_like(ig_onnx *x, const ig_onnx_call *call) {
 }
 // mean, std, size
 static void normal_floats(ig_onnx *x, const ig_onnx_call *call) {
-  drawn(x, call, true, ig_onnx_float_of(x, &call->args[0]), ig_onnx_float_of(x, &call->args[1]));
+  ig_dtype d = draw_type(call);
+  double mean = ig_onnx_float_of(x, &call->args[0]);
+  double std = ig_onnx_float_of(x, &call->args[1]);
+  (void)ig_onnx_finish(x, call, draw_like(x, call, true, mean, std, d, NULL), d);
 }
 // mean and std, one of them a tensor
 static void normal_tensors(ig_onnx *x, const ig_onnx_call *call) {
   ig_dtype d = draw_type(call);
-  const char *noise = draw(x, call, true, 0, 1, d, NULL);
+  const char *noise = draw_like(x, call, true, 0, 1, d, NULL);
   const char *std = ig_onnx_operand(x, &call->args[1], d);
   const char *mean = ig_onnx_operand(x, &call->args[0], d);
   const char *out = ig_onnx_emit2(x, "Mul", noise, std, NULL);
@@ -130,6 +150,11 @@ static void coin(ig_onnx *x, const ig_onnx_call *call, const ig_value *p) {
   (void)ig_onnx_finish(x, call, ig_onnx_emit2(x, "Less", noise, chance, NULL), IG_BOOL);
 }
 static void bernoulli(ig_onnx *x, const ig_onnx_call *call) {
+  const ig_tensor *p = ig_onnx_tensor_of(&call->args[0]);
+  if (x->least >= 15 && p && p->dtype == call->val->dtype && (p->dtype == IG_F32 || p->dtype == IG_F64)) {
+    (void)ig_onnx_emit1(x, "Bernoulli", ig_onnx_operand(x, &call->args[0], p->dtype), call->out);
+    return;
+  }
   coin(x, call, &call->args[0]);
 }
 static void bernoulli_p(ig_onnx *x, const ig_onnx_call *call) {

@@ -161,7 +161,8 @@ static bool plain_linear_can(int opset, const ig_value *args, size_t n) {
 
 // input, grid, interpolation_mode, padding_mode, align_corners
 static bool grid_can(int opset, const ig_value *args, size_t n) {
-  return opset >= 16 && n == 5 && ig_onnx_ndim(&args[0]) == 4;
+  int ndim = n == 5 ? ig_onnx_ndim(&args[0]) : 0;
+  return (opset >= 16 && ndim == 4) || (opset >= 20 && ndim == 5);
 }
 static void grid_sampler(ig_onnx *x, const ig_onnx_call *call) {
   static const char *const modes[][3] = {{"bilinear", "nearest", "bicubic"},
@@ -179,6 +180,22 @@ static void grid_sampler(ig_onnx *x, const ig_onnx_call *call) {
                                  ig_onnx_string("padding_mode", paddings[padding]),
                                  ig_onnx_int("align_corners", is_true(&a[4]))}};
   (void)ig_onnx_emit_as(x, call, &node, d);
+}
+
+// theta, size, align_corners
+static bool affine_can(int opset, const ig_value *args, size_t n) {
+  const ig_tensor *theta = n == 3 ? ig_onnx_tensor_of(&args[0]) : NULL;
+  return opset >= 20 && theta && (theta->dtype == IG_F32 || theta->dtype == IG_F64);
+}
+static void affine_grid(ig_onnx *x, const ig_onnx_call *call) {
+  ig_int sizes[IG_MAX_DIM];
+  size_t n = ig_onnx_symint_list(x, &call->args[1], sizes, IG_MAX_DIM, 0);
+  const char *theta = ig_onnx_operand(x, &call->args[0], call->val->dtype);
+  (void)ig_onnx_emit(
+      x, &(ig_onnx_node){.op_type = "AffineGrid",
+                         .in = {theta, ig_onnx_shape_of(x, sizes, n)},
+                         .attrs = {ig_onnx_int("align_corners", is_true(&call->args[2]))},
+                         .out = call->out});
 }
 
 // self, upscale_factor
@@ -219,6 +236,8 @@ const ig_onnx_row ig_onnx_resize[] = {
     {"aten.upsample_bicubic2d.vec", cubic, NULL, linear_can},
     {"aten.upsample_bicubic2d.default", cubic, NULL, plain_linear_can},
     {"aten.grid_sampler_2d.default", grid_sampler, NULL, grid_can},
+    {"aten.grid_sampler_3d.default", grid_sampler, NULL, grid_can},
+    {"aten.affine_grid_generator.default", affine_grid, NULL, affine_can},
     {"aten.grid_sampler.default", grid_sampler, NULL, grid_can},
     {"aten.pixel_shuffle.default", pixel_shuffle, NULL, image_can},
     {NULL, NULL, NULL, NULL},

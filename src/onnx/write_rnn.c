@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // ONNX of recurrent networks: one operator per layer, both directions in it. PyTorch and ONNX order
 // the gates differently, so rows of the weights are permuted.
+#include <stdio.h>
 #include <string.h>
 
 #include "onnx/writer.h"
+#include "tensor/copy.h"
 
 typedef struct rnn {
   const char *op;      // "LSTM"
@@ -114,13 +116,46 @@ static void layer_weights(ig_onnx *x, const state *s, int64_t layer, const char 
 
 // PyTorch's exporter expands constant states to the batch, with nodes that it evaluates later:
 // Shape, Gather, Unsqueeze, Concat, Expand and their constants.
-static bool is_constant(const ig_onnx *x, const ig_value *v) {
-  return x->options->torchscript && v->kind == IG_KIND_NODE && ig_table_find(&x->folded, v->node);
+static const ig_tensor *constant_of(const ig_onnx *x, const ig_value *v) {
+  bool may = x->options->torchscript && v->kind == IG_KIND_NODE;
+  ig_table_slot *known = may ? ig_table_find(&x->folded, v->node) : NULL;
+  return known ? known->value : NULL;
 }
 
-// The rows of the first state that belong to a layer.
-static const char *layer_state(ig_onnx *x, const state *s, const char *all, int64_t layer) {
+// Those of several layers; NULL: not constant.
+static const ig_tensor *constant_states(const ig_onnx *x, const state *s, const ig_value *v) {
+  const ig_tensor *t = s->layers > 1 ? constant_of(x, v) : NULL;
+  bool fits = t && t->ndim == 3 && ig_tensor_is_dense(t) &&
+              ig_sizes(t)[0].value == s->layers * (int64_t)s->dirs;
+  return fits ? t : NULL;
+}
+
+// The first state of a layer, of those of all layers in a constant.
+static const char *constant_rows(ig_onnx *x, const state *s, const ig_tensor *t, const char *name,
+                                 int64_t layer) {
+  char key[160];
+  const char *out = "";
+  int64_t dims[IG_MAX_DIM];
+  for (int d = 0; d < t->ndim; d++) dims[d] = ig_sizes(t)[d].value;
+  size_t size = ig_mem_mul((size_t)ig_tensor_numel(t), ig_dtype_size(s->dtype));
+  uint8_t *all = ig_onnx_push(x, ig_mem_add(size, 1));
+  (void)snprintf(key, sizeof key, "%s %.100s of layer %lld", ig_dtype_text(s->dtype), name,
+                 (long long)layer);
+  dims[0] = (int64_t)s->dirs;
+  uint8_t *rows = all ? ig_onnx_constant(x, key, s->dtype, dims, t->ndim, &out) : NULL;
+  if (!rows) return out;
+  ig_tensor_read(t, s->dtype, all);
+  size_t part = size / (size_t)s->layers;
+  memcpy(rows, all + part * (size_t)layer, part);  // admitted: one of the equal parts of `all`
+  return out;
+}
+
+// The rows of the first states `v` that belong to a layer. all: its name; "": constant.
+static const char *layer_state(ig_onnx *x, const state *s, const ig_value *v, const char *all,
+                               int64_t layer) {
   if (s->layers == 1) return all;
+  const ig_tensor *known = all[0] ? NULL : constant_states(x, s, v);
+  if (known) return constant_rows(x, s, known, v->node->name, layer);
   int64_t from = layer * (int64_t)s->dirs;
   int64_t to = from + (int64_t)s->dirs;
   const char *start = ig_onnx_vector(x, &from, 1);
@@ -175,18 +210,23 @@ static void put_layers(ig_onnx *x, const ig_onnx_call *call, const state *s, con
                        const ig_value *cell) {
   const char *in = ig_onnx_operand(x, &call->args[0], s->dtype);
   if (s->batch_first) swap_batch(x, &in);
-  const char *h = ig_onnx_operand(x, first, s->dtype);
-  const char *c = cell ? ig_onnx_operand(x, cell, s->dtype) : NULL;
-  size_t expanded = is_constant(x, first) ? (cell ? 2 : 1) : 0;
+  // Constant states are written by layer.
+  bool parts = constant_states(x, s, first) && (!cell || constant_states(x, s, cell));
+  const char *h = parts ? "" : ig_onnx_operand(x, first, s->dtype);
+  const char *c = cell && !parts ? ig_onnx_operand(x, cell, s->dtype) : "";
+  // PyTorch's exporter cuts each of them out of all, where bounds are operands by three numbers.
+  size_t cuts = x->least >= 10 ? 1 + 3 * (size_t)s->layers : 1;
+  if (parts) ig_onnx_count_values(x, cell ? 2 * cuts : cuts);
+  size_t expanded = constant_of(x, first) ? (cell ? 2 : 1) : 0;
   if (!s->lengths[0]) ig_onnx_count_values(x, 1);  // the lengths are None
   if (expanded == 2) x->nmade--;                   // equal constants are one there
   const char **last = ig_onnx_push(x, ig_mem_mul(ig_mem_mul(2, (size_t)s->layers), sizeof *last));
   for (int64_t i = 0; last && i < s->layers; i++) {
     const char *outs[3];
-    const char *h0 = layer_state(x, s, h, i);
+    const char *h0 = layer_state(x, s, first, h, i);
     ig_onnx_count_values(x, expanded * (x->least >= 13 ? 11 : 9));
     if (!s->biases) ig_onnx_count_values(x, 1);
-    emit_layer(x, s, in, h0, c ? layer_state(x, s, c, i) : NULL, i, outs);
+    emit_layer(x, s, in, h0, cell ? layer_state(x, s, cell, c, i) : NULL, i, outs);
     x->nfolded += expanded * (s->layers == 1 ? 1 : 2);
     in = merged(x, s, outs[0]);
     last[i] = outs[1];
@@ -196,7 +236,7 @@ static void put_layers(ig_onnx *x, const ig_onnx_call *call, const state *s, con
   if (s->batch_first) swap_batch(x, &in);
   give(x, call, 0, in, s->dtype);
   size_t n = (size_t)s->layers;
-  for (size_t i = 0; i < (c ? 2U : 1U); i++) {
+  for (size_t i = 0; i < (cell ? 2U : 1U); i++) {
     const char *all = n == 1 ? last[i] : ig_onnx_concat(x, last + i * n, n, 0, NULL);
     give(x, call, i + 1, all, s->dtype);
   }

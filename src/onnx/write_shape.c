@@ -97,12 +97,14 @@ static void squeeze(ig_onnx *x, const ig_onnx_call *call) {
     }
   }
   const char *in = self_of(x, call);
-  if (n == 0) {
+  bool varies = all && ig_tensor_is_symbolic(self);
+  bool late = varies && x->options->torchscript;  // any axis whose size is 1 then goes
+  if (n == 0 && !late) {
     ig_onnx_same(x, in, call->out);
     return;
   }
   ig_onnx_node node = {.op_type = "Squeeze", .in = {in}, .out = call->out};
-  if (!all || ig_tensor_is_symbolic(self)) node.in[1] = ig_onnx_vector(x, axes, n);
+  if (!all || (varies && !late)) node.in[1] = ig_onnx_vector(x, axes, n);
   (void)ig_onnx_emit(x, &node);
 }
 

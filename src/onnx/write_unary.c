@@ -83,8 +83,13 @@ static void logical_not(ig_onnx *x, const ig_onnx_call *call) {
 }
 
 static void rsqrt(ig_onnx *x, const ig_onnx_call *call) {
-  const char *root = ig_onnx_emit1(x, "Sqrt", self_as(x, call, call->val->dtype), NULL);
-  (void)ig_onnx_emit1(x, "Reciprocal", root, call->out);
+  ig_dtype d = call->val->dtype;
+  const char *root = ig_onnx_emit1(x, "Sqrt", self_as(x, call, d), NULL);
+  if (x->options->torchscript) {
+    (void)ig_onnx_emit2(x, "Div", ig_onnx_number(x, d, 1), root, call->out);
+  } else {
+    (void)ig_onnx_emit1(x, "Reciprocal", root, call->out);
+  }
 }
 
 static void square(ig_onnx *x, const ig_onnx_call *call) {

@@ -87,6 +87,7 @@ typedef struct ig_onnx {
   IG_VEC(struct ig_onnx_folded) earlier;  // when the model was written before
   ig_map counted;                         // numbers of the program that PyTorch's exporter has once
   ig_map inferred;                        // value -> ig_onnx_inferred (sizes.h)
+  IG_VEC(const char *) unknown_sizes;     // their names, by number; NULL: none yet
   size_t nfolded;                         // nodes that were evaluated
   size_t nvalues;                         // of the model before that, 0: not known yet
   const ig_map *renames;                  // value -> the name that it has instead; NULL: none
@@ -136,6 +137,7 @@ extern const ig_onnx_row ig_onnx_conv[];
 extern const ig_onnx_row ig_onnx_signal[];
 extern const ig_onnx_row ig_onnx_complex[];
 extern const ig_onnx_row ig_onnx_pool[];
+extern const ig_onnx_row ig_onnx_loss[];
 extern const ig_onnx_row ig_onnx_resize[];
 extern const ig_onnx_row ig_onnx_norm[];
 extern const ig_onnx_row ig_onnx_attention[];

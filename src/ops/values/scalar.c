@@ -435,6 +435,7 @@ IG_OP(sym_size_int) = {
     .kernel = sym_size_kernel,
     .fake = sym_size_kernel,
     .samples = "f32[2,3], 0 | f32[2,3], -1",
+    .quantized = IG_QUANT_OWN,
     .not_differentiable = true,  // no tensor result
 };
 
@@ -443,6 +444,7 @@ IG_OP(sym_size) = {
     .kernel = sym_sizes_kernel,
     .fake = sym_sizes_kernel,
     .samples = "f32[2,3] | f32[] | i64[0,4]",
+    .quantized = IG_QUANT_OWN,
     .not_differentiable = true,  // no tensor result
 };
 
@@ -451,6 +453,7 @@ IG_OP(sym_stride) = {
     .kernel = sym_strides_kernel,
     .fake = sym_strides_kernel,
     .samples = "f32[2,3] | f32[] | f32[4,2].T",
+    .quantized = IG_QUANT_OWN,
     .not_differentiable = true,  // no tensor result
 };
 
@@ -459,6 +462,7 @@ IG_OP(sym_stride_int) = {
     .kernel = sym_stride_kernel,
     .fake = sym_stride_kernel,
     .samples = "f32[2,3], 0 | f32[4,2].T, -1",
+    .quantized = IG_QUANT_OWN,
     .not_differentiable = true,  // no tensor result
     .waive = "strided: it tells about memory",
 };
@@ -468,6 +472,7 @@ IG_OP(size_int) = {
     .kernel = sym_size_kernel,
     .fake = sym_size_kernel,
     .samples = "f32[2,3], 1 | f32[2,3], -2",
+    .quantized = IG_QUANT_OWN,
     .not_differentiable = true,  // no tensor result
 };
 
@@ -476,6 +481,7 @@ IG_OP(stride_int) = {
     .kernel = sym_stride_kernel,
     .fake = sym_stride_kernel,
     .samples = "f32[2,3], 0 | f32[2,3].T, -1",
+    .quantized = IG_QUANT_OWN,
     .not_differentiable = true,  // no tensor result
     .waive = "strided: it asks strides",
 };
