@@ -89,8 +89,16 @@ bool ig_onnx_fold_filled(ig_onnx *x, const ig_onnx_call *call, const ig_value *n
   return ok;
 }
 
+// Runtimes compute on quantized weights and need their scales: as numbers they would be quantized
+// anew.
+static bool gives_weights(const ig_op *op) {
+  return op->number == IG_ID_QUANTIZED_DECOMPOSED__DEQUANTIZE_PER_TENSOR ||
+         op->number == IG_ID_QUANTIZED_DECOMPOSED__DEQUANTIZE_PER_CHANNEL;
+}
+
 bool ig_onnx_fold(ig_onnx *x, const ig_node *n, const ig_value *given) {
   if (n->val.kind != IG_KIND_TENSOR || !is_small(n->val.tensor)) return false;
+  if (gives_weights(n->op)) return false;
   if (ig_op_is_random(n->op) || n->op->user || ig_op_mutates(n->op)) return false;
   ig_value args[IG_MAX_ARGS];
   for (size_t i = 0; i < n->op->schema.nargs; i++) {
