@@ -283,6 +283,10 @@ void ig_node_set_attr(ig_node *n, ig_tensor *constant, ig_graph *sub, void *obje
 const char *ig_graph_add_sub(ig_ctx *c, ig_graph *g, const char *prefix, ig_graph *sub);
 const char *ig_graph_set_sub(ig_ctx *c, ig_graph *g, const char *name, ig_graph *sub);
 
+// Do both nodes call the same with the same arguments? at: node -> the node that stands for it; of
+// a node of b that is not there, itself.
+bool ig_node_same(const ig_table *at, const ig_node *a, const ig_node *b);
+
 // A deep copy with sub-graphs, names and metadata; fake tensors, constants and symbols are shared.
 // NULL after an error.
 ig_graph *ig_graph_copy(ig_ctx *c, const ig_graph *g);

@@ -46,6 +46,8 @@ bool ig_onnx_fold_node(ig_onnx *x, const ig_onnx_node *n, const char *out);
 void ig_onnx_read_folded(ig_onnx *x, const ig_onnx_node *n);
 bool ig_onnx_know_folded(ig_onnx *x, const char *name, ig_tensor *t);  // a new weight
 ig_tensor *ig_onnx_known_weight(const ig_onnx *x, const ig_node *n);   // NULL: not known
+// Whether a call was written before with the same arguments: its results then have those names.
+bool ig_onnx_repeats(ig_onnx *x, const ig_onnx_call *call);
 // A convolution that only a normalization reads is written with it (convention_fuse.c).
 bool ig_onnx_is_normalized(ig_onnx *x, const ig_node *n);
 bool ig_onnx_put_normalized(ig_onnx *x, const ig_onnx_call *call);

@@ -205,13 +205,25 @@ const char *ig_onnx_cast(ig_onnx *x, const char *name, ig_dtype dtype, const cha
 
 // ---- operators that changed over the opsets
 
+// The axes of a reduction, which the nodes of a call share.
+static const char *axes_of(ig_onnx *x, const int64_t *axes, size_t n) {
+  ig_onnx_axes *last = &x->axes;
+  bool same = x->options->torchscript && x->node && last->node == x->node && last->n == n &&
+              x->opset >= 18 && last->inside == x->inside;
+  for (size_t i = 0; same && i < n; i++) same = last->at[i] == axes[i];
+  if (same) return last->name;
+  *last = (ig_onnx_axes){.node = x->node, .inside = x->inside, .n = n <= IG_MAX_DIM ? n : 0};
+  for (size_t i = 0; i < last->n; i++) last->at[i] = axes[i];
+  return last->name = ig_onnx_vector(x, axes, n);
+}
+
 // Axes became an operand of ReduceSum in 13, of the others in 18.
 const char *ig_onnx_reduce_node(ig_onnx *x, const char *op, const char *in, const int64_t *axes,
                                 size_t n, bool keep, const char *out) {
   bool operand = x->opset >= 18 || strcmp(op, "ReduceSum") == 0;
   ig_onnx_node node = {
       .op_type = op, .in = {in}, .attrs = {ig_onnx_int("keepdims", keep)}, .out = out};
-  if (n && operand) node.in[1] = ig_onnx_vector(x, axes, n);
+  if (n && operand) node.in[1] = axes_of(x, axes, n);
   if (n && !operand) node.attrs[1] = ig_onnx_ints("axes", axes, n);
   return ig_onnx_emit(x, &node);
 }

@@ -176,7 +176,7 @@ void ig_onnx_state_init(ig_onnx *x) {
   x->rows = x->constants = x->dim_names = x->outputs = ig_map_make(alloc);
   x->readers = x->makers = x->node_names = x->aliases = x->known = x->inferred = x->counted =
       ig_map_make(alloc);
-  x->names = x->elements = x->sources = x->numbers = x->vectors = ig_table_make(alloc);
+  x->names = x->elements = x->sources = x->numbers = x->vectors = x->equal = ig_table_make(alloc);
   x->folded = x->shared = ig_table_make(alloc);
   x->node_field = IG_ONNX_GRAPH_NODE;
   x->path = "";
@@ -192,7 +192,8 @@ void ig_onnx_state_free(ig_onnx *x) {
   ig_vec_free(alloc, &x->weights);
   ig_vec_free(alloc, &x->unknown_sizes);
   ig_onnx_functions_free(x);
-  ig_table *tables[] = {&x->names, &x->elements, &x->sources, &x->numbers, &x->vectors, &x->shared};
+  ig_table *tables[] = {&x->names,   &x->elements, &x->sources, &x->numbers,
+                        &x->vectors, &x->shared,   &x->equal};
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) ig_table_free(tables[i]);
   ig_map *maps[] = {&x->rows,   &x->constants,  &x->dim_names, &x->outputs,  &x->readers,
                     &x->makers, &x->node_names, &x->aliases,   &x->inferred, &x->counted};

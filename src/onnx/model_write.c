@@ -335,6 +335,10 @@ static void put_op(ig_onnx *x, const ig_node *n) {
   }
   if (call.outs && !call.nouts) return;
   call.val = val->kind == IG_KIND_TENSOR ? val->tensor : NULL;
+  if (x->options->torchscript && ig_onnx_repeats(x, &call)) {
+    learn_results(x, &call, &n->val);
+    return;
+  }
   if (x->options->torchscript) ig_onnx_count_call(x, n);
   put_row(x, &call);
   if (x->options->torchscript) ig_onnx_note_result(x, &call);

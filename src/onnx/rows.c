@@ -3,14 +3,12 @@
 #include "onnx/lower.h"
 
 const ig_onnx_row *const ig_onnx_families[] = {
-    ig_onnx_pointwise, ig_onnx_unary,  ig_onnx_activation,
-    ig_onnx_bitwise,   ig_onnx_fill,   ig_onnx_random,
-    ig_onnx_sort,      ig_onnx_index,  ig_onnx_scatter,
-    ig_onnx_pieces,    ig_onnx_linear, ig_onnx_conv,
-    ig_onnx_pool,      ig_onnx_resize, ig_onnx_norm,
-    ig_onnx_attention, ig_onnx_quant,  ig_onnx_rnn,
-    ig_onnx_shape,     ig_onnx_reduce, ig_onnx_signal,
-    ig_onnx_complex,   ig_onnx_loss,   NULL,
+    ig_onnx_pointwise, ig_onnx_unary,   ig_onnx_activation, ig_onnx_bitwise,
+    ig_onnx_fill,      ig_onnx_random,  ig_onnx_sort,       ig_onnx_index,
+    ig_onnx_scatter,   ig_onnx_pieces,  ig_onnx_linear,     ig_onnx_conv,
+    ig_onnx_pool,      ig_onnx_resize,  ig_onnx_norm,       ig_onnx_attention,
+    ig_onnx_quant,     ig_onnx_rnn,     ig_onnx_shape,      ig_onnx_reduce,
+    ig_onnx_signal,    ig_onnx_complex, ig_onnx_loss,       NULL,
 };
 
 const ig_onnx_row *const ig_onnx_host_families[] = {ig_onnx_packed_rnn, NULL};

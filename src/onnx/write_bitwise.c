@@ -52,11 +52,11 @@ static void shift(ig_onnx *x, const ig_onnx_call *call, bool right) {
   ig_dtype own = call->val->dtype;
   if (own == IG_U8 && x->least >= 11 && is_small(call)) {
     const char *self = ig_onnx_operand(x, &call->args[0], own);
-    (void)ig_onnx_emit(x, &(ig_onnx_node){
-                              .op_type = "BitShift",
-                              .in = {self, ig_onnx_operand(x, &call->args[1], own)},
-                              .attrs = {ig_onnx_string("direction", right ? "RIGHT" : "LEFT")},
-                              .out = call->out});
+    (void)ig_onnx_emit(
+        x, &(ig_onnx_node){.op_type = "BitShift",
+                           .in = {self, ig_onnx_operand(x, &call->args[1], own)},
+                           .attrs = {ig_onnx_string("direction", right ? "RIGHT" : "LEFT")},
+                           .out = call->out});
     return;
   }
   ig_dtype d = ig_onnx_compute_type(x, "Mul", call->val->dtype);

@@ -189,9 +189,16 @@ static void index(ig_onnx *x, const ig_onnx_call *call) {
 // ---- one index tensor
 
 // self, dim, index; an index without dimensions gives a dimension of one element
+// A vector of the one element that an index without dimensions has.
+static const char *as_vector(ig_onnx *x, const char *at) {
+  static const int64_t rest = -1;
+  if (!x->options->torchscript) return ig_onnx_unsqueeze(x, at, 0, NULL);
+  return ig_onnx_emit2(x, "Reshape", at, ig_onnx_vector(x, &rest, 1), NULL);
+}
+
 static void index_select(ig_onnx *x, const ig_onnx_call *call) {
   const char *at = ig_onnx_index_operand(x, &call->args[2]);
-  if (ig_onnx_ndim(&call->args[2]) == 0) at = ig_onnx_unsqueeze(x, at, 0, NULL);
+  if (ig_onnx_ndim(&call->args[2]) == 0) at = as_vector(x, at);
   const char *self = self_of(x, call);
   int ndim = ig_onnx_ndim(&call->args[0]);
   if (ndim == 0) {

@@ -127,9 +127,8 @@ static void outer(ig_onnx *x, const ig_onnx_call *call) {
   ig_dtype d = ig_onnx_compute_type(x, "Mul", call->val->dtype);
   const char *self = ig_onnx_operand(x, &call->args[0], d);
   const char *other = ig_onnx_operand(x, &call->args[1], d);
-  ig_onnx_node node = {.op_type = "Einsum",
-                       .in = {self, other},
-                       .attrs = {ig_onnx_string("equation", "i,j->ij")}};
+  ig_onnx_node node = {
+      .op_type = "Einsum", .in = {self, other}, .attrs = {ig_onnx_string("equation", "i,j->ij")}};
   bool whole = x->options->torchscript && x->least >= 12;
   if (!whole || (d != IG_F32 && d != IG_F64)) {
     self = ig_onnx_unsqueeze(x, self, 1, NULL);

@@ -46,7 +46,27 @@ static void of_classes(ig_onnx *x, const ig_onnx_call *call) {
                          .out = call->out});
 }
 
+// self, target, reduction
+static void mse(ig_onnx *x, const ig_onnx_call *call) {
+  ig_dtype d = ig_onnx_compute_type(x, "Sub", call->val->dtype);
+  int64_t reduction = ig_onnx_int_of(x, &call->args[2]);
+  const char *self = ig_onnx_operand(x, &call->args[0], d);
+  const char *off = ig_onnx_emit2(x, "Sub", self, ig_onnx_operand(x, &call->args[1], d), NULL);
+  const char *out = ig_onnx_emit2(x, "Mul", off, off, NULL);
+  if (reduction == 1) out = ig_onnx_reduce_node(x, "ReduceMean", out, NULL, 0, false, NULL);
+  if (reduction == 2) out = ig_onnx_reduce_node(x, "ReduceSum", out, NULL, 0, false, NULL);
+  (void)ig_onnx_finish(x, call, out, d);
+}
+
+static bool mse_can(int opset, const ig_value *args, size_t n) {
+  const ig_tensor *self = n == 3 ? ig_onnx_tensor_of(&args[0]) : NULL;
+  (void)opset;
+  return self && ig_dtype_is_float(self->dtype) && args[2].kind == IG_KIND_INT && !args[2].i.expr &&
+         args[2].i.value >= 0 && args[2].i.value <= 2;
+}
+
 const ig_onnx_row ig_onnx_loss[] = {
+    {"aten.mse_loss.default", mse, NULL, mse_can},
     {"aten.cross_entropy_loss.default", of_classes, "SoftmaxCrossEntropyLoss", entropy_can},
     {"aten.nll_loss.default", of_classes, "NegativeLogLikelihoodLoss", classes_can},
     {"aten.nll_loss2d.default", of_classes, "NegativeLogLikelihoodLoss", classes_can},

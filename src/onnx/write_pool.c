@@ -89,8 +89,8 @@ static const char *within_plane(ig_onnx *x, const char *in, const char *at, cons
   const char *start = ig_onnx_vector(x, zeros, n);
   const char *end = ig_onnx_vector(x, ones, n);
   const char *first = ig_onnx_emit(
-      x, &(ig_onnx_node){.op_type = "Slice",
-                         .in = {outs[1], start, end, ig_onnx_vector(x, axes, n)}});
+      x,
+      &(ig_onnx_node){.op_type = "Slice", .in = {outs[1], start, end, ig_onnx_vector(x, axes, n)}});
   return ig_onnx_emit2(x, "Sub", at, first, NULL);
 }
 

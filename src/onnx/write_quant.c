@@ -45,7 +45,6 @@ static void there_and_back(ig_onnx *x, const ig_onnx_call *call, const char *sca
 // Which elements are representable: x / scale + zero point, rounded, is in the range.
 static void mask(ig_onnx *x, const ig_onnx_call *call, const char *scale, const char *zero,
                  const ig_value *lo, const ig_value *hi) {
-  if (call->nouts < 2 || !call->outs[1]) return;
   const char *in = ig_onnx_operand(x, &call->args[0], IG_F32);
   const char *steps = ig_onnx_emit1(x, "Round", ig_onnx_emit2(x, "Div", in, scale, NULL), NULL);
   steps = ig_onnx_emit2(x, "Add", steps, zero, NULL);
@@ -62,6 +61,7 @@ static void per_tensor(ig_onnx *x, const ig_onnx_call *call) {
   int64_t zero = ig_onnx_int_of(x, &call->args[2]);
   const char *scale = ig_onnx_number(x, IG_F32, ig_onnx_float_of(x, &call->args[1]));
   there_and_back(x, call, scale, ig_onnx_integer(x, d, zero), 1);
+  if (call->nouts < 2 || !call->outs[1]) return;
   mask(x, call, scale, ig_onnx_number(x, IG_F32, (double)zero), &call->args[3], &call->args[4]);
 }
 
@@ -97,6 +97,7 @@ static void switched(ig_onnx *x, const ig_onnx_call *call) {
   const char *on = scalar(x, &a[3], IG_BOOL);
   const char *self = ig_onnx_operand(x, &a[0], IG_F32);
   (void)ig_onnx_emit3(x, "Where", on, steps.out, self, call->out);
+  if (call->nouts < 2 || !call->outs[1]) return;
   mask(x, call, scale, scalar(x, &a[2], IG_F32), &a[4], &a[5]);
 }
 

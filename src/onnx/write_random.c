@@ -151,7 +151,8 @@ static void coin(ig_onnx *x, const ig_onnx_call *call, const ig_value *p) {
 }
 static void bernoulli(ig_onnx *x, const ig_onnx_call *call) {
   const ig_tensor *p = ig_onnx_tensor_of(&call->args[0]);
-  if (x->least >= 15 && p && p->dtype == call->val->dtype && (p->dtype == IG_F32 || p->dtype == IG_F64)) {
+  if (x->least >= 15 && p && p->dtype == call->val->dtype &&
+      (p->dtype == IG_F32 || p->dtype == IG_F64)) {
     (void)ig_onnx_emit1(x, "Bernoulli", ig_onnx_operand(x, &call->args[0], p->dtype), call->out);
     return;
   }

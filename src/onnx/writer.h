@@ -42,6 +42,15 @@ typedef struct ig_onnx_folded {
   ig_tensor *out[IG_ONNX_FOLD_OUTPUTS];
 } ig_onnx_folded;
 
+// Axes that a node has as an operand.
+typedef struct ig_onnx_axes {
+  const ig_node *node;  // whose call it belongs to
+  size_t inside;
+  size_t n;
+  int64_t at[IG_MAX_DIM];
+  const char *name;
+} ig_onnx_axes;
+
 typedef struct ig_onnx {
   ig_ctx *c;
   const ig_program *p;
@@ -85,9 +94,12 @@ typedef struct ig_onnx {
   struct ig_onnx_known *all_known;
   IG_VEC(struct ig_onnx_folded) folds;    // what was evaluated, in order
   IG_VEC(struct ig_onnx_folded) earlier;  // when the model was written before
+  ig_table equal;                         // node -> the one that computes the same
+  struct ig_onnx_written *written;        // calls by their arguments (convention_equal.c)
   ig_map counted;                         // numbers of the program that PyTorch's exporter has once
   ig_map inferred;                        // value -> ig_onnx_inferred (sizes.h)
   IG_VEC(const char *) unknown_sizes;     // their names, by number; NULL: none yet
+  ig_onnx_axes axes;                      // the last ones
   size_t nfolded;                         // nodes that were evaluated
   size_t nvalues;                         // of the model before that, 0: not known yet
   const ig_map *renames;                  // value -> the name that it has instead; NULL: none

@@ -43,7 +43,7 @@ static bool merge(merger *m, ig_node *n) {
   if (!may_merge(m, n)) return true;
   size_t h = hash_of(m, n);
   for (ig_node *k = m->buckets[h]; k; k = m->next[k->index]) {
-    if (!ig_pass_same_node(&m->same, n, k)) continue;
+    if (!ig_node_same(&m->same, n, k)) continue;
     if (!ig_graph_replace(m->c, m->g, n, k)) return false;
     ig_graph_erase(m->g, n);
     return true;

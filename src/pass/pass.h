@@ -61,9 +61,6 @@ ig_graph *ig_pass_extract(ig_ctx *c, const ig_graph *g, ig_node *const *inputs, 
                           const ig_value *outs, size_t nouts, const bool *effects);
 // Merges calls that compute the same. Changes g; false after an error.
 bool ig_graph_cse(ig_ctx *c, ig_graph *g);
-// Do both nodes call the same with the same arguments, if their operands correspond (at: node ->
-// node)?
-bool ig_pass_same_node(const ig_table *at, const ig_node *a, const ig_node *b);
 
 // A graph without writes: every output is the last value of what it was, also of a placeholder.
 ig_status ig_graph_functionalize(ig_ctx *c, const ig_graph *g, const ig_rewrite *apart,

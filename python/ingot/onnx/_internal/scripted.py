@@ -88,8 +88,15 @@ def _parameters(fn: Any, args: tuple) -> list[inspect.Parameter]:
     return [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names[:given]]
 
 
-def _as_given(args: tuple, examples: list[Any]) -> tuple:
-    """Numbers that are fed as tensors, as the numbers that the script takes."""
+_NUMBERS = frozenset({"IntType", "FloatType", "BoolType"})
+
+
+def _as_given(args: tuple, examples: list[Any], kinds: list[str]) -> tuple:
+    """Numbers that are fed as tensors, as the numbers that the script takes. kinds: of its arguments."""
+    args = tuple(
+        arg.item() if isinstance(arg, ingot.Tensor) and i < len(kinds) and kinds[i] in _NUMBERS else arg
+        for i, arg in enumerate(args)
+    )
     leaves, spec = pytree.tree_flatten(args)
     given = [
         leaf.item() if isinstance(leaf, ingot.Tensor) and isinstance(example, (bool, int, float)) else leaf
@@ -104,10 +111,12 @@ def as_module(script: Any, args: tuple) -> nn.Module:
     fn = script.forward if is_module else script
 
     examples = pytree.tree_leaves(args)
+    kinds = [value.type().kind() for value in fn.graph.inputs()]
+    kinds = kinds[1:] if kinds[:1] == ["ClassType"] else kinds
     sequences: list[tuple[int, int, int]] = []
 
     def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return _rows.as_tensors(quantized.parts_of(fn(*_as_given(args, examples), **kwargs)), sequences)
+        return _rows.as_tensors(quantized.parts_of(fn(*_as_given(args, examples, kinds), **kwargs)), sequences)
 
     own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     forward.__signature__ = inspect.Signature([own, *_parameters(fn, args)])  # type: ignore[attr-defined]
