@@ -108,6 +108,11 @@ static void shape_as_tensor(ig_onnx *x, const ig_onnx_call *call) {
 }
 
 // n, and m in the other form; small ones of known sizes were folded
+static bool since_9(int opset, const ig_value *args, size_t n) {
+  (void)args;
+  (void)n;
+  return opset >= 9;
+}
 static void eye(ig_onnx *x, const ig_onnx_call *call) {
   ig_dtype d = call->val->dtype;
   ig_dtype in = d == IG_F32 || d == IG_F64 || d == IG_I64 ? d : IG_F32;
@@ -119,8 +124,8 @@ static void eye(ig_onnx *x, const ig_onnx_call *call) {
 }
 
 const ig_onnx_row ig_onnx_fill[] = {
-    {"aten.eye.default", eye, NULL, NULL},
-    {"aten.eye.m", eye, NULL, NULL},
+    {"aten.eye.default", eye, NULL, since_9},
+    {"aten.eye.m", eye, NULL, since_9},
     {"aten.full.default", full, NULL, NULL},
     {"aten.full_like.default", full, NULL, NULL},
     {"aten.new_full.default", new_full, NULL, NULL},

@@ -248,7 +248,7 @@ static void compare(ig_onnx *x, const ig_onnx_call *call) {
 
 // le and ge exist from opset 12 on; of whole numbers they are what gt and lt are not.
 static void compare_or_equal(ig_onnx *x, const ig_onnx_call *call) {
-  if (x->least >= 12 || !is_integral(common(x, call))) {
+  if (x->least < 9 || x->least >= 12 || !is_integral(common(x, call))) {
     compare(x, call);
     return;
   }

@@ -35,11 +35,12 @@ static const char *draw_like(ig_onnx *x, const ig_onnx_call *call, bool normal, 
                                       .out = out});
 }
 
-// The same; sizes that are known are part of the node.
+// The same; with the TorchScript conventions sizes that are known are part of the node.
 static const char *draw(ig_onnx *x, const ig_onnx_call *call, bool normal, double a, double b,
                         ig_dtype d, const char *out) {
   int ndim = call->val->ndim;
-  bool known = ndim && !ig_tensor_is_symbolic(call->val) && !takes_sizes(call);
+  bool known = x->options->torchscript && (d == IG_F32 || d == IG_F64) && ndim &&
+               !ig_tensor_is_symbolic(call->val) && !takes_sizes(call);
   if (!known || (normal && b == 0)) return draw_like(x, call, normal, a, b, d, out);
   int64_t sizes[IG_MAX_DIM];
   for (int i = 0; i < ndim; i++) sizes[i] = ig_sizes(call->val)[i].value;
@@ -151,7 +152,7 @@ static void coin(ig_onnx *x, const ig_onnx_call *call, const ig_value *p) {
 }
 static void bernoulli(ig_onnx *x, const ig_onnx_call *call) {
   const ig_tensor *p = ig_onnx_tensor_of(&call->args[0]);
-  if (x->least >= 15 && p && p->dtype == call->val->dtype &&
+  if (x->options->torchscript && x->least >= 15 && p && p->dtype == call->val->dtype &&
       (p->dtype == IG_F32 || p->dtype == IG_F64)) {
     (void)ig_onnx_emit1(x, "Bernoulli", ig_onnx_operand(x, &call->args[0], p->dtype), call->out);
     return;
