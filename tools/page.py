@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The page of `ingot view` as C: tools/page.py src/view/page.html > page.inc
+"""The pages of `ingot view` as C: tools/page.py src/view/page.html > view_page.inc
 
-The page has one style sheet and one script. Their checksums go into its Content-Security-Policy, so that a browser runs
-nothing else. What stands before and after @DATA@ become two arrays.
+A page has one style sheet and at most one script. Their checksums go into its Content-Security-Policy, so that a browser runs
+nothing else. What stands before @MORE@ (in the policy), before and after
+@DATA@ become arrays: page_policy, page_head, page_tail.
 """
 import base64
 import hashlib
@@ -27,12 +28,18 @@ def array(name: str, text: str) -> str:
 
 
 def main() -> None:
-    text = pathlib.Path(sys.argv[1]).read_text(encoding="utf-8")
-    script = between(text, "<script>", "</script>")
-    text = text.replace("@SCRIPT@", checksum(script)).replace("@STYLE@", checksum(between(text, "<style>", "</style>")))
+    path = pathlib.Path(sys.argv[1])
+    name = path.stem
+    text = path.read_text(encoding="utf-8")
+    if "<script>" in text:
+        text = text.replace("@SCRIPT@", checksum(between(text, "<script>", "</script>")))
+    text = text.replace("@STYLE@", checksum(between(text, "<style>", "</style>")))
+    print(f"// Made from src/view/{path.name} by tools/page.py.")
+    if "@MORE@" in text:
+        policy, text = text.split("@MORE@")
+        print(array(f"{name}_policy", policy), end="")
     head, tail = text.split("@DATA@")
-    print("// Made from src/view/page.html by tools/page.py.")
-    print(array("page_head", head) + array("page_tail", tail), end="")
+    print(array(f"{name}_head", head) + array(f"{name}_tail", tail), end="")
 
 
 if __name__ == "__main__":

@@ -32,6 +32,13 @@ typedef struct ig_tensor_diff {
 IG_API void ig_tensor_compare(ig_ctx *c, ig_tensor *got, ig_tensor *want,
                               const ig_tolerance *tolerance, ig_tensor_diff *out);
 
+// How far the elements lie apart, in units of the last place of what is wanted: bins[0] are equal,
+// bins[i] above 2^(i-2) and up to 2^(i-1), bins[1] up to 1; the last but one has everything above,
+// the last one NaN and infinities against other numbers. All 0: not floating point of one dtype and
+// sizes.
+enum { IG_ULP_BINS = 26 };
+IG_API void ig_tensor_ulps(ig_ctx *c, ig_tensor *got, ig_tensor *want, int64_t bins[IG_ULP_BINS]);
+
 // ---- models
 
 // Parts of a model that can be compared.
@@ -60,6 +67,7 @@ typedef struct ig_diff_options {
   size_t size;           // sizeof(ig_diff_options)
   unsigned parts;        // of ig_diff_part; 0: all
   ig_tolerance weights;  // as above; {0, 0}: they must be equal
+  const ig_tolerance *tolerances;  // of weights by dtype (IG_DTYPE_COUNT of them); NULL: `weights`
 } ig_diff_options;
 
 // The changes from a to b, part by part, in the innermost scope; *n is 0 if they are the same.

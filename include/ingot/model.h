@@ -377,6 +377,20 @@ typedef void ig_session_watch_fn(void *user, const char *name, const char *targe
                                  const ig_value *value);
 IG_API void ig_session_watch(ig_session *s, ig_session_watch_fn *fn, void *user);
 
+// The same without switching the plan off: values as its steps compute them. fn gets the inputs
+// first. Runs that are interpreted call nothing.
+typedef struct ig_session_value {
+  const char *name;    // as in ig_session_step; an input: ""
+  const char *target;  //
+  ig_tensor *tensor;   // a copy in the innermost scope. Values that the plan holds in blocks of
+                       // channels are [images, channels, pixels].
+  const void *place;   // what it lies in: the same for its views, during one run
+  const void *const *reads;  // the places that the step reads
+  size_t nreads;
+} ig_session_value;
+typedef void ig_session_tell_fn(void *user, const ig_session_value *value);
+IG_API void ig_session_watch_steps(ig_session *s, ig_session_tell_fn *fn, void *user);
+
 IG_END_DECLS
 
 #endif

@@ -4,12 +4,14 @@
 #include "base/host.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <regex.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -54,6 +56,59 @@ int ig_host_become(const char *const *words) {
   (void)signal(SIGPIPE, SIG_DFL);  // ignored signals stay ignored in the other program
   (void)execvp(words[0], (char *const *)(uintptr_t)words);
   return errno;
+}
+
+int ig_host_run(const char *const *words) {
+  pid_t child = fork();
+  if (child == 0) {
+    (void)ig_host_become(words);
+    _exit(127);
+  }
+  int status = 0;
+  while (child > 0 && waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return -1;
+  }
+  if (child < 0) return -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// In the child: becomes the program, or reports why not through `failed`.
+static void become_pager(const char *const *words, int from, int failed) {
+  (void)dup2(from, STDIN_FILENO);
+  (void)close(from);
+  int error = ig_host_become(words);
+  ssize_t n = write(failed, &error, sizeof error);
+  _exit(n > 0 ? 127 : 126);
+}
+
+int ig_host_page_begin(const char *const *words) {
+  int text[2];
+  int failed[2];
+  if (pipe(text) != 0) return -1;
+  if (pipe(failed) != 0) {
+    (void)close(text[0]);
+    (void)close(text[1]);
+    return -1;
+  }
+  (void)fcntl(text[1], F_SETFD, FD_CLOEXEC);
+  (void)fcntl(failed[1], F_SETFD, FD_CLOEXEC);
+  pid_t child = fork();
+  if (child == 0) become_pager(words, text[0], failed[1]);
+  (void)close(text[0]);
+  (void)close(failed[1]);
+  int error = 0;
+  bool runs = child > 0 && read(failed[0], &error, sizeof error) == 0;  // closed by its start
+  (void)close(failed[0]);
+  if (runs) runs = dup2(text[1], STDOUT_FILENO) >= 0;
+  (void)close(text[1]);
+  if (!runs && child > 0) (void)waitpid(child, NULL, 0);
+  return runs ? (int)child : -1;
+}
+
+void ig_host_page_end(int number) {
+  (void)fflush(stdout);
+  (void)close(STDOUT_FILENO);
+  while (waitpid(number, NULL, 0) < 0 && errno == EINTR) continue;
 }
 
 // ---- folders

@@ -28,6 +28,16 @@ void ig_host_ignore_pipes(void);
 // Replaces this program by another one, which is looked for as a shell does; words end with NULL.
 // Returns only if that failed: an error number of errno.h.
 int ig_host_become(const char *const *words);
+// Runs it and waits for its end: its exit code, 128 and more after a signal; -1: it could not be
+// started, see errno.
+int ig_host_run(const char *const *words);
+
+// From now on what is written to stdout goes to the input of another program, which is looked for
+// as a shell does. Its number for ig_host_page_end; -1: it cannot be started, and stdout is as it
+// was.
+int ig_host_page_begin(const char *const *words);
+// Closes stdout and waits until that program has ended.
+void ig_host_page_end(int number);
 
 // ---- folders
 

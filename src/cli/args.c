@@ -239,6 +239,11 @@ int cli_parse(const cli_command *command, int argc, char **argv, const char **fi
   files[n] = NULL;
   bool more = command->more && n > command->nfiles;
   if (n == command->nfiles || more || (command->each && n > 0)) return CLI_OK;
+  if (n > command->nfiles && n <= command->most) return CLI_OK;
+  if (command->most) {
+    return cli_usage(command, "%d file%s given, expected %d to %d", n, n == 1 ? "" : "s",
+                     command->nfiles, command->most);
+  }
   return cli_usage(command, "%d file%s given, expected %s%d", n, n == 1 ? "" : "s",
                    command->each || command->more ? "at least " : "", command->nfiles);
 }

@@ -68,6 +68,15 @@ static double quantile(const double *sorted, size_t n, double q) {
 // ---- operators
 
 enum { MAX_KINDS = 512, PROFILED = 5 };
+
+// A value of a run that is interpreted, for --profile --json.
+typedef struct timed {
+  char *name;
+  const char *target;
+  double us;  // of the runs together
+  uint64_t bytes;
+} timed;
+
 typedef struct kind {
   const char *target;
   double us;
@@ -78,15 +87,51 @@ typedef struct profile {
   size_t n;
   double last;
   double total;
+  timed *values;  // of the first run; later ones add to them in the same order
+  size_t nvalues;
+  size_t cap;
+  size_t at;
+  int runs;
+  bool failed;
 } profile;
+
+static uint64_t bytes_of(const ig_value *v) {
+  uint64_t n = 0;
+  const ig_tensor *t = v->kind == IG_KIND_TENSOR ? v->tensor : NULL;
+  if (t) n = (uint64_t)ig_tensor_numel(t) * ig_dtype_size(ig_tensor_dtype(t));
+  for (size_t i = 0; v->kind == IG_KIND_LIST && i < v->list.n; i++) n += bytes_of(&v->list.at[i]);
+  return n;
+}
+
+static void keep_value(profile *p, const char *name, const char *target, double us,
+                       const ig_value *value) {
+  if (p->runs > 0) {  // loops may take another number of turns: only what is in step counts
+    if (p->at < p->nvalues && strcmp(p->values[p->at].name, name) == 0) p->values[p->at].us += us;
+    p->at++;
+    return;
+  }
+  if (p->nvalues == p->cap) {
+    size_t cap = p->cap ? 2 * p->cap : 256;
+    timed *more = cli_array(p->values, cap, sizeof *more);
+    p->failed = p->failed || !more;
+    if (!more) return;
+    p->values = more;
+    p->cap = cap;
+  }
+  size_t size = strlen(name) + 1;
+  char *copy = malloc(size);
+  p->failed = p->failed || !copy;
+  if (!copy) return;
+  memcpy(copy, name, size);
+  p->values[p->nvalues++] = (timed){copy, target, us, bytes_of(value)};
+}
 
 static void watch(void *user, const char *name, const char *target, const ig_value *value) {
   profile *p = user;
   double t = ig_clock_seconds();
   double us = (t - p->last) * 1e6;
   size_t i = 0;
-  (void)name;
-  (void)value;
+  if (o.profile && o.json && target[0]) keep_value(p, name, target, us, value);
   while (i < p->n && p->kinds[i].target != target && strcmp(p->kinds[i].target, target) != 0) i++;
   if (i == p->n && p->n < MAX_KINDS) p->kinds[p->n++] = (kind){.target = target};
   if (i < p->n) {
@@ -107,10 +152,13 @@ static int take_profile(ig_session *s, profile *p) {
   ig_session_watch(s, watch, p);
   for (int i = 0; i < PROFILED; i++) {
     p->last = ig_clock_seconds();
+    p->at = 0;
     if (ig_session_run(s) != IG_OK) return CLI_FAILED;
+    p->runs++;
     if (o.seconds <= 0) break;
   }
   ig_session_watch(s, NULL, NULL);
+  if (p->failed) return cli_no_memory();
   qsort(p->kinds, p->n, sizeof *p->kinds, by_time);
   return CLI_OK;
 }
@@ -136,15 +184,20 @@ static void print_cost(ig_session *s, const cost *x, double total) {
           step.interpreted ? "(interpreted) " : "", step.target, step.name);
 }
 
+static int time_steps(ig_session *s) {
+  ig_session_profile(s, true);
+  for (int i = 0; i < (o.seconds > 0 ? PROFILED : 1); i++) {
+    if (ig_session_run(s) != IG_OK) return CLI_FAILED;
+  }
+  return CLI_OK;
+}
+
 // Each step by itself, the most expensive one first.
 static int print_steps(ig_session *s) {
   size_t n = 0;
   double total = 0;
   ig_session_step step;
-  ig_session_profile(s, true);
-  for (int i = 0; i < (o.seconds > 0 ? PROFILED : 1); i++) {
-    if (ig_session_run(s) != IG_OK) return CLI_FAILED;
-  }
+  if (time_steps(s) != CLI_OK) return CLI_FAILED;
   while (ig_session_profile_at(s, n, &step)) n++;
   cost *list = cli_array(NULL, n + 1, sizeof *list);
   if (!list) return cli_no_memory();
@@ -175,8 +228,47 @@ static uint64_t weight_bytes(const ig_model *m) {
   return bytes;
 }
 
-static void print_json(const ig_model *m, const samples *s, const double *sorted,
-                       const profile *p) {
+static void json_step(const ig_session_step *step) {
+  cli_json_open('{');
+  cli_json_key("name");
+  cli_json_str(step->name);
+  cli_json_key("operator");
+  cli_json_str(step->target);
+  cli_json_key("us");
+  cli_json_real(1e6 * step->seconds / (double)(step->runs ? step->runs : 1));
+  cli_json_key("interpreted");
+  cli_json_bool(step->interpreted);
+  cli_json_close('}');
+}
+
+static void json_value(const profile *p, const timed *v) {
+  cli_json_open('{');
+  cli_json_key("name");
+  cli_json_str(v->name);
+  cli_json_key("operator");
+  cli_json_str(v->target);
+  cli_json_key("us");
+  cli_json_real(v->us / (p->runs ? p->runs : 1));
+  cli_json_key("bytes");
+  cli_json_int((int64_t)v->bytes);
+  cli_json_close('}');
+}
+
+// The steps of the plan, and the values of runs without it.
+static void json_profile(ig_session *s, const profile *p) {
+  ig_session_step step;
+  cli_json_key("steps");
+  cli_json_open('[');
+  for (size_t i = 0; ig_session_profile_at(s, i, &step); i++) json_step(&step);
+  cli_json_close(']');
+  cli_json_key("values");
+  cli_json_open('[');
+  for (size_t i = 0; i < p->nvalues; i++) json_value(p, &p->values[i]);
+  cli_json_close(']');
+}
+
+static void print_json(const ig_model *m, ig_session *session, const samples *s,
+                       const double *sorted, const profile *p) {
   cli_json_open('{');
   cli_json_key("file");
   cli_json_str(ig_model_name(m));
@@ -215,6 +307,7 @@ static void print_json(const ig_model *m, const samples *s, const double *sorted
     cli_json_close('}');
   }
   cli_json_close(']');
+  if (o.profile) json_profile(session, p);
   cli_json_key("samples_us");
   cli_json_open('[');
   for (size_t i = 0; i < s->n; i++) cli_json_real(s->at[i]);
@@ -254,7 +347,7 @@ static void print_text(const ig_model *m, const samples *s, const double *sorted
   }
 }
 
-static int report(const ig_model *m, const samples *s, const profile *p) {
+static int report(const ig_model *m, ig_session *session, const samples *s, const profile *p) {
   double *sorted = cli_array(NULL, s->n + 1, sizeof *sorted);
   if (!sorted || !s->at) {
     free(sorted);
@@ -263,7 +356,7 @@ static int report(const ig_model *m, const samples *s, const profile *p) {
   memcpy(sorted, s->at, s->n * sizeof *sorted);
   qsort(sorted, s->n, sizeof *sorted, by_size);
   if (o.json) {
-    print_json(m, s, sorted, p);
+    print_json(m, session, s, sorted, p);
   } else {
     print_text(m, s, sorted, p);
   }
@@ -281,11 +374,17 @@ static int bench(ig_ctx *c, ig_model *m, samples *all) {
     if (code == CLI_OK) code = take_profile(s, &p);
     if (code != CLI_OK && ig_ctx_status(c) != IG_OK) code = cli_fail(c, ig_model_name(m), code);
   }
-  if (code == CLI_OK) code = report(m, all, &p);
+  if (code == CLI_OK && o.profile && o.json) {
+    code = time_steps(s);
+    if (code != CLI_OK && ig_ctx_status(c) != IG_OK) code = cli_fail(c, ig_model_name(m), code);
+  }
+  if (code == CLI_OK) code = report(m, s, all, &p);
   if (code == CLI_OK && o.profile && !o.json) {
     code = print_steps(s);
     if (code != CLI_OK && ig_ctx_status(c) != IG_OK) code = cli_fail(c, ig_model_name(m), code);
   }
+  for (size_t i = 0; i < p.nvalues; i++) free(p.values[i].name);
+  free(p.values);
   ig_session_free(s);
   return code;
 }
@@ -308,7 +407,7 @@ static const cli_option options[] = {
     {"--threads", "-t", "N", CLI_INT, &o.threads, "threads to use (default: all processors)"},
     {"--seconds", "-s", "X", CLI_REAL, &o.seconds, "how long to measure (default 2; 0: one run)"},
     {"--profile", "-p", NULL, CLI_SWITCH, &o.profile,
-     "the time of every step of the plan, the longest first"},
+     "the time of every step of the plan, the longest first; with --json\nalso of every value, which ingot view --profile takes"},
     CLI_FEED_OPTIONS(o.feed),
     {"--json", NULL, NULL, CLI_SWITCH, &o.json,
      "JSON output, with every sample; docs/command.md lists the fields"},

@@ -2,6 +2,8 @@
 // Comparison of two tensors (ingot/diff.h), as text and as JSON.
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cli/feed.h"
 
@@ -10,6 +12,59 @@ void cli_compare(ig_ctx *c, ig_tensor *got, ig_tensor *want, const ig_tolerance 
   // Bits of a dtype that NumPy lacks are read as that dtype.
   want = got && want ? cli_as_dtype(c, want, ig_tensor_dtype(got)) : want;
   ig_tensor_compare(c, got, want, tol, out);
+}
+
+static ig_dtype dtype_of(const char *word, size_t n) {
+  int d = 0;
+  while (d < IG_DTYPE_COUNT && (strlen(ig_dtype_text((ig_dtype)d)) != n ||
+                                strncmp(ig_dtype_text((ig_dtype)d), word, n) != 0)) {
+    d++;
+  }
+  return (ig_dtype)d;
+}
+
+static int unknown_dtype(const cli_command *command, const char *option, const char *word,
+                         size_t n) {
+  char names[512] = "";
+  size_t used = 0;
+  for (int d = 0; d < IG_DTYPE_COUNT && used < sizeof names; d++) {
+    used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", d ? ", " : "",
+                             ig_dtype_text((ig_dtype)d));
+  }
+  return cli_usage(command, "%s: '%.*s' is not one of %s", option, (int)n, word, names);
+}
+
+static int take(const cli_command *command, const char *option, const char *word, bool relative,
+                ig_tolerance out[IG_DTYPE_COUNT]) {
+  const char *equals = strchr(word, '=');
+  const char *number = equals ? equals + 1 : word;
+  size_t n = equals ? (size_t)(equals - word) : 0;
+  ig_dtype only = equals ? dtype_of(word, n) : IG_DTYPE_COUNT;
+  char *end = NULL;
+  double x = strtod(number, &end);
+  if (equals && only == IG_DTYPE_COUNT) return unknown_dtype(command, option, word, n);
+  if (end == number || *end || !(x >= 0)) {
+    return cli_usage(command, "%s: '%s' is not a number of at least 0", option, number);
+  }
+  for (int d = 0; d < IG_DTYPE_COUNT; d++) {
+    if (equals && d != (int)only) continue;
+    if (relative) out[d].rtol = x;
+    if (!relative) out[d].atol = x;
+  }
+  return CLI_OK;
+}
+
+int cli_tolerances(const cli_command *command, const cli_texts *rtol, const cli_texts *atol,
+                   ig_tolerance out[IG_DTYPE_COUNT]) {
+  int code = CLI_OK;
+  for (int d = 0; d < IG_DTYPE_COUNT; d++) out[d] = (ig_tolerance){-1, -1};
+  for (size_t i = 0; i < rtol->n && code == CLI_OK; i++) {
+    code = take(command, "--rtol", rtol->at[i], true, out);
+  }
+  for (size_t i = 0; i < atol->n && code == CLI_OK; i++) {
+    code = take(command, "--atol", atol->at[i], false, out);
+  }
+  return code;
 }
 
 bool cli_is_texts(const ig_value *v) {
@@ -50,6 +105,28 @@ void cli_print_diff(FILE *to, const char *name, const ig_tensor_diff *d) {
   (void)fputc('\n', to);
 }
 
+static const char *ulp_label(int bin, char *text, size_t cap) {
+  if (bin == 0) return "equal";
+  if (bin == IG_ULP_BINS - 1) return "not finite";
+  bool over = bin == IG_ULP_BINS - 2;
+  (void)snprintf(text, cap, "%s %lld", over ? "above" : "up to", 1LL << (over ? bin - 2 : bin - 1));
+  return text;
+}
+
+void cli_print_ulps(const int64_t *ulps) {
+  enum { WIDTH = 40 };
+  static const char bar[WIDTH + 1] = "########################################";
+  int64_t most = 0;
+  for (int i = 0; i < IG_ULP_BINS; i++) most = ulps[i] > most ? ulps[i] : most;
+  for (int i = 0; i < IG_ULP_BINS; i++) {
+    char label[40];
+    if (!ulps[i]) continue;
+    int width = (int)(WIDTH * ((double)ulps[i] / (double)most));
+    cli_out("    %-16s %-40.*s %" PRId64 "\n", ulp_label(i, label, sizeof label),
+            width ? width : 1, bar, ulps[i]);
+  }
+}
+
 void cli_json_errors(const ig_tensor_diff *d) {
   cli_json_key("max_abs");
   cli_json_real(d->max_abs);
@@ -63,7 +140,7 @@ void cli_json_errors(const ig_tensor_diff *d) {
   cli_json_int(d->n);
 }
 
-void cli_json_diff(const char *name, const ig_tensor_diff *d) {
+void cli_json_diff(const char *name, const ig_tensor_diff *d, const int64_t *ulps) {
   cli_json_open('{');
   cli_json_key("name");
   cli_json_str(name);
@@ -76,5 +153,11 @@ void cli_json_diff(const char *name, const ig_tensor_diff *d) {
   cli_json_real(d->atol);
   cli_json_key("why");
   cli_json_str(d->why[0] ? d->why : NULL);
+  if (ulps) {
+    cli_json_key("ulps");
+    cli_json_open('[');
+    for (int i = 0; i < IG_ULP_BINS; i++) cli_json_int(ulps[i]);
+    cli_json_close(']');
+  }
   cli_json_close('}');
 }

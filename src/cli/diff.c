@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // ingot diff: what differs between two models, in structure and in results.
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/feed.h"
+#include "ingot/trace.h"
 
 enum { SHOWN = 12 };  // changes of one part listed without --all
 
 static struct {
   cli_feed feed;
   cli_texts only;
-  ig_tolerance tolerance;
+  cli_texts rtol;
+  cli_texts atol;
   bool all;
   bool first;
+  bool ulp;
   bool json;
-} o = {.tolerance = {-1, -1}};
+} o;
+
+static ig_tolerance tolerances[IG_DTYPE_COUNT];
 
 enum { NUMBERS = IG_DIFF_ALL + 1 };  // besides the parts of a file: its results
 
@@ -101,113 +105,50 @@ static void json_changes(const ig_model_change *const *list, size_t n) {
 
 // ---- intermediate values
 
-// A value of the first model by name; loops make several with the same name, in order.
-typedef struct value {
-  char *name;
-  ig_tensor *tensor;
-  size_t order;
-} value;
-
+// The values of both runs, matched.
 typedef struct tracer {
   ig_ctx *c;
-  value *list;
-  size_t n;
-  size_t cap;
-  size_t compared;
-  bool found;
-  bool failed;  // out of memory
-  char name[256];
-  char target[128];
-  ig_tensor_diff diff;
-  size_t *taken;  // by position in the list: how many with this name were compared
+  ig_trace *a;
+  ig_trace *b;
+  ig_divergence d;
 } tracer;
 
-static void keep(void *user, const char *name, const char *target, const ig_value *v) {
-  tracer *t = user;
-  (void)target;
-  if (v->kind != IG_KIND_TENSOR || t->failed) return;
-  if (t->n == t->cap) {
-    size_t cap = t->cap ? 2 * t->cap : 256;
-    value *more = cli_array(t->list, cap, sizeof *more);
-    t->failed = !more;
-    if (!more) return;
-    t->list = more;
-    t->cap = cap;
-  }
-  size_t size = strlen(name) + 1;
-  char *copy = malloc(size);
-  t->failed = !copy;
-  if (copy) memcpy(copy, name, size);
-  if (copy) t->list[t->n] = (value){copy, ig_tensor_retain(v->tensor), t->n};
-  t->n += copy != NULL;
-}
-
-static int by_name(const void *x, const void *y) {
-  const value *a = x;
-  const value *b = y;
-  int order = strcmp(a->name, b->name);
-  return order ? order : a->order < b->order ? -1 : 1;
-}
-
-// The first position of a name in the sorted list; t->n: none.
-static size_t place(const tracer *t, const char *name) {
-  size_t lo = 0;
-  size_t hi = t->n;
-  while (lo < hi) {
-    size_t mid = lo + (hi - lo) / 2;
-    if (strcmp(t->list[mid].name, name) < 0) {
-      lo = mid + 1;
-    } else {
-      hi = mid;
-    }
-  }
-  return lo < t->n && strcmp(t->list[lo].name, name) == 0 ? lo : t->n;
-}
-
-static void compare(void *user, const char *name, const char *target, const ig_value *v) {
-  tracer *t = user;
-  if (v->kind != IG_KIND_TENSOR || t->found) return;
-  size_t at = place(t, name);
-  if (at == t->n) return;
-  size_t i = at + t->taken[at]++;
-  if (i >= t->n || strcmp(t->list[i].name, name) != 0) return;
-  t->compared++;
-  ig_scope s = ig_scope_open(t->c);
-  cli_compare(t->c, v->tensor, t->list[i].tensor, &o.tolerance, &t->diff);
-  ig_scope_close(t->c, s);
-  t->found = !t->diff.agrees;
-  (void)snprintf(t->name, sizeof t->name, "%s", name);
-  (void)snprintf(t->target, sizeof t->target, "%s", target);
-}
-
 static void tracer_free(tracer *t) {
-  for (size_t i = 0; i < t->n; i++) {
-    free(t->list[i].name);
-    ig_tensor_release(t->list[i].tensor);
-  }
-  free(t->list);
-  free(t->taken);
+  ig_trace_free(t->a);
+  ig_trace_free(t->b);
+}
+
+static const char *name_of(const ig_trace *t, int64_t i) {
+  ig_trace_value v;
+  return i >= 0 && ig_trace_at(t, (size_t)i, &v) ? v.name : "";
 }
 
 static void print_first(const tracer *t) {
   cli_put(stdout, CLI_BOLD, "values");
-  if (!t->compared) {
-    cli_out(" no two have the same name\n");
-  } else if (!t->found) {
-    cli_out(" %zu of the same name agree\n", t->compared);
-  } else {
-    cli_out(" the first of the same name that differs, after %zu that agree: %s\n", t->compared - 1,
-            t->target);
-    cli_print_diff(stdout, t->name, &t->diff);
+  cli_out(" %zu of %zu agree", t->d.agree, t->d.values);
+  if (!t->d.found) {
+    cli_out("\n");
+    return;
   }
+  ig_trace_value v;
+  (void)ig_trace_at(t->a, (size_t)t->d.first.a, &v);
+  const char *other = name_of(t->b, t->d.first.b);
+  cli_out("; the first that differs: %s", v.target);
+  if (t->d.first.b < 0) cli_out(", to which nothing corresponds");
+  if (other[0] && strcmp(other, v.name) != 0) cli_out(", in the second file %s", other);
+  cli_out("\n");
+  if (t->d.first.b < 0) return;
+  cli_print_diff(stdout, v.name, &t->d.first.diff);
 }
 
 static void json_first(const tracer *t) {
   cli_json_key("values");
-  cli_json_int((int64_t)t->compared);
+  cli_json_int((int64_t)t->d.values);
+  cli_json_key("agree");
+  cli_json_int((int64_t)t->d.agree);
   cli_json_key("first");
-  if (t->found) cli_json_diff(t->name, &t->diff);
-  if (!t->found) cli_json_null();
+  if (t->d.found) cli_json_diff(name_of(t->a, t->d.first.a), &t->d.first.diff, NULL);
+  if (!t->d.found) cli_json_null();
 }
 
 // ---- numbers
@@ -232,12 +173,14 @@ static const ig_value *output(const ig_model *m, const ig_session *s, size_t num
   return NULL;
 }
 
-static bool compare_value(ig_ctx *c, const ig_value *v, const ig_value *w, ig_tensor_diff *d) {
+static bool compare_value(ig_ctx *c, const ig_value *v, const ig_value *w, ig_tensor_diff *d,
+                          int64_t bins[IG_ULP_BINS]) {
   ig_tensor *want = v ? cli_as_tensor(c, v, IG_DTYPE_COUNT) : NULL;
   ig_tensor *got = w ? cli_as_tensor(c, w, IG_DTYPE_COUNT) : NULL;
   if (v && w && !want && !got) return false;  // None, texts: nothing to compare
   if (want && got) {
-    cli_compare(c, got, want, &o.tolerance, d);
+    cli_compare(c, got, want, &tolerances[ig_tensor_dtype(want)], d);
+    if (o.ulp) ig_tensor_ulps(c, got, want, bins);
   } else {
     (void)snprintf(d->why, sizeof d->why, "only %s has such an output",
                    want ? "the first" : "the second");
@@ -258,29 +201,31 @@ static bool compare_outputs(ig_ctx *c, const sides *s) {
     if (!v && !w) return agrees;
     ig_tensor_diff d = {0};
     ig_scope scope = ig_scope_open(c);
-    bool told = compare_value(c, v, w, &d);
+    int64_t bins[IG_ULP_BINS] = {0};
+    bool told = compare_value(c, v, w, &d, bins);
     ig_scope_close(c, scope);
     if (!told) continue;
-    if (o.json) cli_json_diff(v ? name : other, &d);
+    if (o.json) cli_json_diff(v ? name : other, &d, o.ulp ? bins : NULL);
     if (!o.json) cli_print_diff(stdout, v ? name : other, &d);
+    if (!o.json && o.ulp) cli_print_ulps(bins);
     agrees = agrees && d.agrees;
   }
 }
 
+// A run, whose values are kept if the first that differs is asked for.
+static bool run_one(ig_ctx *c, const ig_model *m, ig_session *s, ig_trace **t) {
+  return (o.first ? ig_trace_run(c, m, s, false, t) : ig_session_run(s)) == IG_OK;
+}
+
 // Both on the same inputs; false: one does not run, and `why` says which and why.
 static bool run_both(ig_ctx *c, const sides *s, tracer *t, char *why, size_t cap) {
-  if (o.first) ig_session_watch(s->x, keep, t);
   const ig_model *m = s->a;
-  bool ok = ig_session_run(s->x) == IG_OK;
-  ig_session_watch(s->x, NULL, NULL);
-  if (ok && t->n) qsort(t->list, t->n, sizeof *t->list, by_name);
-  t->taken = calloc(t->n + 1, sizeof *t->taken);
-  if (o.first && t->taken) ig_session_watch(s->y, compare, t);
+  bool ok = run_one(c, s->a, s->x, &t->a);
   if (ok) {
     m = s->b;
-    ok = ig_session_copy_inputs(s->x, s->y) == IG_OK && ig_session_run(s->y) == IG_OK;
+    ok = ig_session_copy_inputs(s->x, s->y) == IG_OK && run_one(c, s->b, s->y, &t->b);
   }
-  ig_session_watch(s->y, NULL, NULL);
+  ok = ok && (!o.first || ig_trace_compare(c, t->a, t->b, tolerances, &t->d) == IG_OK);
   if (ok) return true;
   (void)snprintf(why, cap, "%.100s does not run on these inputs: %.300s", ig_model_name(m),
                  ig_ctx_error(c));
@@ -311,8 +256,6 @@ static int compare_sessions(ig_ctx *c, const sides *s, bool *agrees) {
     json_numbers("the inputs do not match");
   } else if (!run_both(c, s, &t, why, sizeof why)) {
     code = not_run(c, why);
-  } else if (t.failed) {
-    code = cli_no_memory();
   } else {
     if (o.json) {
       cli_json_key("numbers");
@@ -325,7 +268,7 @@ static int compare_sessions(ig_ctx *c, const sides *s, bool *agrees) {
     if (o.json) cli_json_close(']');
     if (o.first && o.json) json_first(&t);
     if (o.first && !o.json) print_first(&t);
-    *agrees = *agrees && !t.found;
+    *agrees = *agrees && !t.d.found;
   }
   tracer_free(&t);
   return code;
@@ -369,9 +312,9 @@ static int compare_models(ig_ctx *c, const char *const *files, ig_model *a, ig_m
                           unsigned parts) {
   const ig_model_change *const *list = NULL;
   size_t n = 0;
-  bool given = o.tolerance.rtol >= 0 || o.tolerance.atol >= 0;
+  bool given = o.rtol.n || o.atol.n;
   ig_diff_options options = {.size = sizeof options, .parts = parts & IG_DIFF_ALL};
-  if (given) options.weights = o.tolerance;
+  if (given) options.tolerances = tolerances;
   ig_status st = options.parts ? ig_model_diff(c, a, b, &options, &list, &n) : IG_OK;
   if (st != IG_OK) return cli_fail(c, ig_model_name(b), CLI_FAILED);
   if (o.json) {
@@ -413,6 +356,7 @@ static int run(ig_ctx *c, const char *const *files) {
   ig_model *b = NULL;
   unsigned parts = 0;
   int code = parse_parts(&parts);
+  if (code == CLI_OK) code = cli_tolerances(&cli_diff, &o.rtol, &o.atol, tolerances);
   o.feed.fallback = true;
   if (code == CLI_OK) code = cli_open(c, files[0], 0, &a);
   if (code == CLI_OK) code = cli_open(c, files[1], 0, &b);
@@ -430,11 +374,11 @@ static const cli_option options[] = {
      "times"},
     {"--all", "-a", NULL, CLI_SWITCH, &o.all, "list every difference, however many there are"},
     {"--first", "-f", NULL, CLI_SWITCH, &o.first,
-     "find the first intermediate value that differs, among those with\nthe same name"},
+     "find the first intermediate value that differs; values are matched\nby their numbers, names need not agree"},
     CLI_FEED_OPTIONS(o.feed),
-    {"--rtol", NULL, "X", CLI_REAL, &o.tolerance.rtol,
-     "relative tolerance of numbers (default by dtype: float32 1e-5)\nand weights (default 0)"},
-    {"--atol", NULL, "X", CLI_REAL, &o.tolerance.atol, "absolute tolerance, the same"},
+    CLI_TOLERANCE_OPTIONS(o.rtol, o.atol, " of numbers and weights (which must be equal otherwise)"),
+    {"--ulp", NULL, NULL, CLI_SWITCH, &o.ulp,
+     "a histogram of the distances of each output, in units of the last\nplace"},
     {"--json", NULL, NULL, CLI_SWITCH, &o.json, "JSON output; docs/command.md lists the fields"},
 };
 static const cli_example examples[] = {
@@ -457,6 +401,7 @@ const cli_command cli_diff = {
     .noptions = sizeof options / sizeof *options,
     .examples = examples,
     .nexamples = sizeof examples / sizeof *examples,
+    .pages = true,
     .nfiles = 2,
     .run = run,
 };

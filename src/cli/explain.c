@@ -79,6 +79,7 @@ const cli_command cli_explain = {
     .noptions = 1,
     .examples = examples,
     .nexamples = 2,
+    .pages = true,
     .nfiles = 0,
     .each = true,
     .run = run,

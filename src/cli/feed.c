@@ -2,6 +2,7 @@
 // Inputs of a run: arrays from files matched by name, by "arg<i>", or by position; random numbers;
 // the examples in the file itself.
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -293,6 +294,30 @@ static bool is_size(const ig_model *m, const char *name) {
   return false;
 }
 
+#define CLI_NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+
+// The names of sizes that can be given, with their ranges: "s0 (2 to 64), s1 (at least 0)".
+static const char *list_sizes(const ig_model *m, char *text, size_t cap) {
+  const ig_model_port *const *ports = NULL;
+  size_t n = ig_model_inputs(m, &ports);
+  size_t used = 0;
+  text[0] = 0;
+  for (size_t i = 0; i < n; i++) {
+    for (int d = 0; ig_port_is_array(ports[i]) && d < ports[i]->ndim; d++) {
+      const ig_model_dim *dim = ports[i]->dims[d];
+      char entry[160];
+      if (!dim->name || dim->name[strspn(dim->name, CLI_NAME_LETTERS)]) continue;
+      int len = dim->hi == INT64_MAX
+                    ? snprintf(entry, sizeof entry, "%.80s (at least %" PRId64 ")", dim->name, dim->lo)
+                    : snprintf(entry, sizeof entry, "%.80s (%" PRId64 " to %" PRId64 ")", dim->name,
+                               dim->lo, dim->hi);
+      if (len < 0 || strstr(text, entry) || used + (size_t)len + 3 > cap) continue;
+      used += (size_t)snprintf(text + used, cap - used, "%s%s", used ? ", " : "", entry);
+    }
+  }
+  return text;
+}
+
 int cli_read_sizes(const ig_model *m, const cli_texts *words, ig_dim_value *out,
                    char (*names)[128]) {
   for (size_t i = 0; i < words->n; i++) {
@@ -305,8 +330,10 @@ int cli_read_sizes(const ig_model *m, const cli_texts *words, ig_dim_value *out,
     (void)snprintf(names[i], sizeof *names, "%.*s", (int)(equals - words->at[i]), words->at[i]);
     out[i].name = names[i];
     if (!is_size(m, names[i])) {
-      return cli_error(CLI_USAGE, "--size: no input has a size '%s'; ingot info lists them",
-                       names[i]);
+      char known[600];
+      list_sizes(m, known, sizeof known);
+      return cli_error(CLI_USAGE, "--size: no input has a size '%s'; %s%s", names[i],
+                       known[0] ? "there is " : "all sizes are fixed", known);
     }
   }
   return CLI_OK;

@@ -60,6 +60,16 @@ const char *cli_output_name(const ig_model *m, size_t i, char *text, size_t cap)
 
 // ---- results (compare.c)
 
+// Tolerances from words "X" or "DTYPE=X", one per dtype; negative: the default. CLI_OK, or an exit
+// code.
+int cli_tolerances(const cli_command *command, const cli_texts *rtol, const cli_texts *atol,
+                   ig_tolerance out[IG_DTYPE_COUNT]);
+// clang-format off
+#define CLI_TOLERANCE_OPTIONS(r, a, what)                                                      \
+  {"--rtol", NULL, "[DTYPE=]X", CLI_TEXTS, &(r), "relative tolerance" what ", of one dtype or\nof all (default by dtype: float32 1e-5)"}, \
+  {"--atol", NULL, "[DTYPE=]X", CLI_TEXTS, &(a), "absolute tolerance, the same"}
+// clang-format on
+
 void cli_compare(ig_ctx *c, ig_tensor *got, ig_tensor *want, const ig_tolerance *tol,
                  ig_tensor_diff *out);
 // NULL: there are none.
@@ -69,7 +79,9 @@ bool cli_is_texts(const ig_value *v);
 // One line: name, errors, verdict.
 void cli_print_diff(FILE *to, const char *name, const ig_tensor_diff *d);
 void cli_json_errors(const ig_tensor_diff *d);  // members of the open object
-void cli_json_diff(const char *name, const ig_tensor_diff *d);
+// ulps: IG_ULP_BINS of them, as a member of the object; NULL: none.
+void cli_json_diff(const char *name, const ig_tensor_diff *d, const int64_t *ulps);
+void cli_print_ulps(const int64_t *ulps);
 
 // ---- writing (sink.c)
 

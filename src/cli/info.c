@@ -435,6 +435,7 @@ const cli_command cli_info = {
     .noptions = sizeof options / sizeof *options,
     .examples = examples,
     .nexamples = sizeof examples / sizeof *examples,
+    .pages = true,
     .nfiles = 1,
     .each = true,
     .run = run,

@@ -9,7 +9,7 @@
 #include "ingot/version.h"
 
 static const cli_command *const commands[] = {
-    &cli_info,          &cli_show,     &cli_run,     &cli_convert,   &cli_compile,   &cli_diff,
+    &cli_info,          &cli_show,     &cli_run,     &cli_convert,   &cli_compile,   &cli_diff,     &cli_bisect,
     &cli_verify,        &cli_shapes,   &cli_stats,   &cli_view,      &cli_bench,     &cli_score,
     &cli_simplify,      &cli_extract,  &cli_rename,  &cli_fix_size,  &cli_free_size, &cli_merge,
     &cli_split_weights, &cli_quantize, &cli_explain, &cli_completion};
@@ -100,6 +100,7 @@ static int run(const cli_command *command, int argc, char **argv) {
   const char **files = cli_array(NULL, (size_t)argc + 1, sizeof *files);
   if (!files) return cli_no_memory();
   int code = cli_parse(command, argc, argv, files);
+  if (code == CLI_OK && command->pages) cli_page();
   if (code == CLI_OK) {
     code = command->each ? run_each(command, files) : run_on(command, files);
   } else if (code < 0) {
@@ -112,7 +113,9 @@ static int run(const cli_command *command, int argc, char **argv) {
 // A closed pipe or a full disk must not look like success.
 static int finish(int code) {
   cli_stage_end();
-  if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+  bool written = fflush(stdout) == 0 && !ferror(stdout);
+  cli_page_end();
+  if (written) return code;
   cli_put(stderr, CLI_PLAIN, "ingot: the output could not be written\n");
   return code == CLI_OK ? CLI_IO : code;
 }

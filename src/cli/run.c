@@ -15,11 +15,14 @@ static struct {
   const char *output;
   const char *check;
   const char *dump;
-  ig_tolerance tolerance;
+  cli_texts rtol;
+  cli_texts atol;
   long threads;
   bool json;
   bool nan;
-} o = {.tolerance = {-1, -1}};
+} o;
+
+static ig_tolerance tolerances[IG_DTYPE_COUNT];
 
 // ---- intermediate values
 
@@ -209,7 +212,7 @@ static int save_results(ig_ctx *c, const ig_model *m, const ig_session *s) {
 
 static void report(const char *name, const ig_tensor_diff *d) {
   if (o.json) {
-    cli_json_diff(name, d);
+    cli_json_diff(name, d, NULL);
   } else {
     cli_print_diff(stdout, name, d);
   }
@@ -235,7 +238,7 @@ static bool check_one(ig_ctx *c, const ig_session *s, int k, const ig_weight *wa
   if (v && want->texts) {
     cli_compare_texts(cli_is_texts(v) ? v : NULL, want->texts, &d);
   } else if (got) {
-    cli_compare(c, got, want->tensor, &o.tolerance, &d);
+    cli_compare(c, got, want->tensor, &tolerances[ig_tensor_dtype(got)], &d);
   } else {
     (void)snprintf(d.why, sizeof d.why, "the model has no such output");
   }
@@ -315,7 +318,8 @@ static int run(ig_ctx *c, const char *const *files) {
   ig_session *s = NULL;
   cli_nan *nan = NULL;
   if (o.threads) ig_threads_set((int)o.threads);
-  int code = cli_open(c, files[0], o.dump || o.nan ? CLI_PROGRAM : 0, &m);
+  int code = cli_tolerances(&cli_run, &o.rtol, &o.atol, tolerances);
+  if (code == CLI_OK) code = cli_open(c, files[0], o.dump || o.nan ? CLI_PROGRAM : 0, &m);
   if (code != CLI_OK) return code;
   if (ig_session_create(c, m, &s) != IG_OK) code = cli_fail(c, ig_model_name(m), CLI_REFUSED);
   if (code == CLI_OK) code = cli_feed_session(c, m, s, &o.feed);
@@ -334,10 +338,7 @@ static const cli_option options[] = {
      "write the complete results: .npz, .npy, .safetensors, .pt; - is\nstdout (.npz)"},
     {"--check", "-c", "FILE", CLI_TEXT, &o.check,
      "compare with these arrays; exit code 1 if they differ"},
-    {"--rtol", NULL, "X", CLI_REAL, &o.tolerance.rtol,
-     "relative tolerance (default by dtype: float32 1e-5)"},
-    {"--atol", NULL, "X", CLI_REAL, &o.tolerance.atol,
-     "absolute tolerance (default by dtype: float32 1e-5)"},
+    CLI_TOLERANCE_OPTIONS(o.rtol, o.atol, " of --check"),
     {"--dump-all", NULL, "DIR", CLI_TEXT, &o.dump,
      "write every intermediate value as .npy, listed in DIR/index.tsv"},
     {"--debug-nan", NULL, NULL, CLI_SWITCH, &o.nan,

@@ -205,6 +205,7 @@ const cli_command cli_shapes = {
     .noptions = 1,
     .examples = examples,
     .nexamples = 2,
+    .pages = true,
     .nfiles = 1,
     .run = run,
 };

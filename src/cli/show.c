@@ -206,6 +206,7 @@ const cli_command cli_show = {
     .noptions = sizeof options / sizeof *options,
     .examples = examples,
     .nexamples = sizeof examples / sizeof *examples,
+    .pages = true,
     .nfiles = 1,
     .run = run,
 };

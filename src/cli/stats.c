@@ -221,6 +221,7 @@ const cli_command cli_stats = {
     .noptions = 3,
     .examples = examples,
     .nexamples = 3,
+    .pages = true,
     .nfiles = 1,
     .each = true,
     .run = run,

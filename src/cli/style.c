@@ -26,6 +26,28 @@ static bool colored(FILE *to) {
   return !(no && *no) && term && strcmp(term, "dumb") != 0 && ig_host_is_terminal(to);
 }
 
+// ---- pager
+
+static int pager = -1;
+
+void cli_page(void) {
+  const char *given = getenv("PAGER");
+  const char *term = getenv("TERM");
+  if (!ig_host_is_terminal(stdout) || !term || strcmp(term, "dumb") == 0) return;
+  if (given && (!*given || strcmp(given, "cat") == 0)) return;
+  bool color_now = colored(stdout);
+  const char *less[] = {"less", "-FRX", NULL};
+  const char *other[] = {"sh", "-c", given, NULL};
+  (void)fflush(stdout);
+  pager = ig_host_page_begin(given && strcmp(given, "less") != 0 ? other : less);
+  if (pager >= 0 && color == AUTO) color = color_now ? ALWAYS : NEVER;
+}
+
+void cli_page_end(void) {
+  if (pager >= 0) ig_host_page_end(pager);
+  pager = -1;
+}
+
 void cli_put(FILE *to, cli_style style, const char *fmt, ...) {
   static const char *const codes[] = {
       [CLI_PLAIN] = "",        [CLI_BOLD] = "\x1b[1m",   [CLI_DIM] = "\x1b[2m",

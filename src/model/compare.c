@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ingot/diff.h"
+#include "model/trace.h"
 #include "tensor/copy.h"
 
 // Precision by dtype: bits of the fraction, smallest normal exponent, tolerances.
@@ -28,6 +28,11 @@ static const struct precision *precision_of(ig_dtype dtype) {
     if (precisions[i].dtype == dtype) return &precisions[i];
   }
   return NULL;
+}
+
+ig_tolerance ig_tolerance_of(ig_dtype dtype) {
+  const struct precision *p = precision_of(dtype);
+  return p ? (ig_tolerance){p->rtol, p->atol} : (ig_tolerance){0, 0};
 }
 
 static double ulp(const struct precision *p, double error, double want) {
@@ -135,12 +140,28 @@ static void compare(ig_tensor_diff *d, const struct precision *p, const ig_tenso
   }
 }
 
-void ig_tensor_compare(ig_ctx *c, ig_tensor *got, ig_tensor *want, const ig_tolerance *tolerance,
-                       ig_tensor_diff *out) {
+// Floating point of two dtypes: the coarser one is converted to the finer one.
+static void bring_together(ig_ctx *c, ig_tensor **got, ig_tensor **want) {
+  if ((*got)->dtype == (*want)->dtype) return;
+  if (!ig_dtype_is_float((*got)->dtype) || !ig_dtype_is_float((*want)->dtype)) return;
+  bool first = ig_dtype_size((*got)->dtype) < ig_dtype_size((*want)->dtype);
+  ig_tensor **from = first ? got : want;
+  const ig_tensor *like = first ? *want : *got;
+  int64_t sizes[IG_MAX_DIM];
+  for (int d = 0; d < (*from)->ndim; d++) sizes[d] = ig_tensor_size(*from, d).value;
+  ig_tensor *to = ig_tensor_empty(c, like->dtype, sizes, (*from)->ndim);
+  if (to && ig_tensor_numel(to)) ig_tensor_copy(to, *from);
+  *from = to;
+}
+
+// flat: only the number of elements must agree, and floating point may have two dtypes.
+static void compare_as(ig_ctx *c, ig_tensor *got, ig_tensor *want, const ig_tolerance *tolerance,
+                       bool flat, ig_tensor_diff *out) {
   *out = (ig_tensor_diff){.worst = -1};
   ig_scope scope = ig_scope_open(c);
   got = dense(c, got);
   want = dense(c, want);
+  if (got && want && flat) bring_together(c, &got, &want);
   if (!got || !want) {
     (void)snprintf(out->why, sizeof out->why, "%.100s", ig_ctx_error(c));
     ig_scope_close(c, scope);
@@ -149,10 +170,48 @@ void ig_tensor_compare(ig_ctx *c, ig_tensor *got, ig_tensor *want, const ig_tole
   const struct precision *p = precision_of(got->dtype);
   out->rtol = tolerance->rtol >= 0 ? tolerance->rtol : p ? p->rtol : 0;
   out->atol = tolerance->atol >= 0 ? tolerance->atol : p ? p->atol : 0;
-  if (same_form(got, want, out)) {
+  bool alike = flat && got->dtype == want->dtype && ig_tensor_numel(got) == ig_tensor_numel(want);
+  if (alike || same_form(got, want, out)) {
     out->n = ig_tensor_numel(got);
     if (out->n) compare(out, p, got, want);
     out->agrees = out->bad == 0;
+  }
+  ig_scope_close(c, scope);
+}
+
+void ig_tensor_compare_flat(ig_ctx *c, ig_tensor *got, ig_tensor *want,
+                            const ig_tolerance *tolerance, ig_tensor_diff *out) {
+  compare_as(c, got, want, tolerance, true, out);
+}
+
+void ig_tensor_compare(ig_ctx *c, ig_tensor *got, ig_tensor *want, const ig_tolerance *tolerance,
+                       ig_tensor_diff *out) {
+  compare_as(c, got, want, tolerance, false, out);
+}
+
+// ---- histogram
+
+static int ulp_bin(double steps) {
+  if (steps == 0) return 0;
+  if (!(steps < INFINITY)) return IG_ULP_BINS - 1;
+  int bin = 1;
+  while (bin < IG_ULP_BINS - 2 && steps > ldexp(1, bin - 1)) bin++;
+  return bin;
+}
+
+void ig_tensor_ulps(ig_ctx *c, ig_tensor *got, ig_tensor *want, int64_t bins[IG_ULP_BINS]) {
+  for (int i = 0; i < IG_ULP_BINS; i++) bins[i] = 0;
+  ig_scope scope = ig_scope_open(c);
+  ig_tensor_diff form;
+  got = dense(c, got);
+  want = dense(c, want);
+  const struct precision *p = got ? precision_of(got->dtype) : NULL;
+  bool alike = got && want && p && !ig_dtype_is_complex(got->dtype) && same_form(got, want, &form);
+  for (int64_t i = 0; alike && i < ig_tensor_numel(got); i++) {
+    double x = ig_tensor_get(got, i);
+    double y = ig_tensor_get(want, i);
+    bool equal = x == y || (isnan(x) && isnan(y));
+    bins[ulp_bin(equal ? 0 : ulp(p, fabs(x - y), y))]++;
   }
   ig_scope_close(c, scope);
 }

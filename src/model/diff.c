@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/options.h"
+#include "ingot/stats.h"
 #include "ingot/texts.h"
 
 const char *ig_diff_part_word(ig_diff_part part) {
@@ -330,7 +331,9 @@ static void compare_weight(ig_differ *d, const ig_model_weight *x, const ig_mode
     (void)ig_diff_add(d, IG_DIFF_WEIGHTS, x->name, weight_text(d, x), weight_text(d, y));
     return;
   }
-  ig_tensor_compare(d->c, y->tensor, x->tensor, &d->options.weights, numbers);
+  const ig_tolerance *by = d->options.tolerances ? &d->options.tolerances[x->tensor->dtype] : NULL;
+  bool given = by && (by->rtol >= 0 || by->atol >= 0);
+  ig_tensor_compare(d->c, y->tensor, x->tensor, given ? by : &d->options.weights, numbers);
   if (numbers->agrees) return;
   const char *before = weight_text(d, x);
   const char *after = weight_text(d, y);
@@ -347,28 +350,80 @@ static bool index_weights(ig_differ *d, const ig_model *m, ig_map *out) {
   return true;
 }
 
-static void compare_weights(ig_differ *d) {
-  ig_map mine = ig_map_make(d->c->alloc);
-  ig_map other = ig_map_make(d->c->alloc);
-  bool ok = index_weights(d, d->a, &mine) && index_weights(d, d->b, &other);
-  for (size_t i = 0; ok && i < d->a->weights.n && d->c->status == IG_OK; i++) {
-    const ig_model_weight *w = d->a->weights.at[i];
-    const ig_map_value *v = ig_map_find(&other, w->name);
-    if (v) compare_weight(d, w, v->ptr);
-    if (!v) (void)ig_diff_add(d, IG_DIFF_WEIGHTS, w->name, weight_text(d, w), NULL);
+static bool same_elements(ig_differ *d, const ig_model_weight *x, const ig_model_weight *y) {
+  ig_tensor_diff numbers;
+  if (!x->tensor || !y->tensor) return false;
+  ig_tensor_compare(d->c, y->tensor, x->tensor, &(ig_tolerance){0, 0}, &numbers);
+  return numbers.agrees && numbers.n > 1;  // a single number says little
+}
+
+static uint64_t hash_of(ig_differ *d, const ig_model_weight *w) {
+  ig_stats stats = {.hash = 0};
+  if (w->tensor) (void)ig_tensor_stats(d->c, w->tensor, &stats);
+  return stats.hash;
+}
+
+// The weight of b that only b has a name for and that has the elements of w.
+static const ig_model_weight *find_elements(ig_differ *d, const ig_map *mine, const uint64_t *hashes,
+                                            const ig_model_weight *w) {
+  uint64_t hash = hash_of(d, w);
+  for (size_t k = 0; k < d->b->weights.n; k++) {
+    const ig_model_weight *y = d->b->weights.at[k];
+    if (hashes[k] != hash || ig_map_find(mine, y->name) || ig_map_find(&d->taken, y->name)) continue;
+    if (same_elements(d, w, y)) return y;
   }
-  for (size_t i = 0; ok && i < d->b->weights.n && d->c->status == IG_OK; i++) {
+  return NULL;
+}
+
+// Weights that one file has under another name than the other are found by their elements.
+static bool pair_weights(ig_differ *d, const ig_map *mine, const ig_map *other) {
+  uint64_t *hashes = ig_scope_array(d->c, d->b->weights.n + 1, sizeof *hashes);
+  if (!hashes) return false;
+  for (size_t k = 0; k < d->b->weights.n; k++) {
+    const ig_model_weight *y = d->b->weights.at[k];
+    hashes[k] = ig_map_find(mine, y->name) ? 0 : hash_of(d, y);
+  }
+  for (size_t i = 0; i < d->a->weights.n && d->c->status == IG_OK; i++) {
+    const ig_model_weight *x = d->a->weights.at[i];
+    const ig_model_weight *y =
+        ig_map_find(other, x->name) ? NULL : find_elements(d, mine, hashes, x);
+    ig_map_value *to = y ? ig_map_put(&d->renamed, x->name) : NULL;
+    ig_map_value *back = y ? ig_map_put(&d->taken, y->name) : NULL;
+    if (y && (!to || !back)) return ig_fail(d->c, IG_NOMEM, "out of memory") == IG_OK;
+    if (to) to->text = y->name;
+    if (back) back->num = 1;
+  }
+  return d->c->status == IG_OK;
+}
+
+static void report_weight(ig_differ *d, const ig_map *other, const ig_model_weight *w) {
+  const ig_map_value *same = ig_map_find(other, w->name);
+  const ig_map_value *moved = same ? NULL : ig_map_find(&d->renamed, w->name);
+  const char *type = same ? NULL : weight_text(d, w);
+  if (same) {
+    compare_weight(d, w, same->ptr);
+  } else if (moved) {
+    (void)ig_diff_add(d, IG_DIFF_WEIGHTS, w->name, type,
+                      ig_diff_text(d, "%.300s: %.150s", moved->text, type ? type : ""));
+  } else {
+    (void)ig_diff_add(d, IG_DIFF_WEIGHTS, w->name, type, NULL);
+  }
+}
+
+static void compare_weights(ig_differ *d, const ig_map *mine, const ig_map *other) {
+  for (size_t i = 0; i < d->a->weights.n && d->c->status == IG_OK; i++) {
+    report_weight(d, other, d->a->weights.at[i]);
+  }
+  for (size_t i = 0; i < d->b->weights.n && d->c->status == IG_OK; i++) {
     const ig_model_weight *w = d->b->weights.at[i];
-    if (ig_map_find(&mine, w->name)) continue;
+    if (ig_map_find(mine, w->name) || ig_map_find(&d->taken, w->name)) continue;
     (void)ig_diff_add(d, IG_DIFF_WEIGHTS, w->name, NULL, weight_text(d, w));
   }
-  ig_map_free(&mine);
-  ig_map_free(&other);
 }
 
 // ---- all parts
 
-static void compare(ig_differ *d) {
+static void compare_parts(ig_differ *d, const ig_map *mine, const ig_map *other) {
   unsigned parts = d->options.parts ? d->options.parts : (unsigned)IG_DIFF_ALL;
   if (parts & IG_DIFF_METADATA) compare_metadata(d);
   if (parts & IG_DIFF_INPUTS) compare_inputs(d);
@@ -378,7 +433,43 @@ static void compare(ig_differ *d) {
   }
   d->options.parts = parts;
   if (parts & (IG_DIFF_OPERATORS | IG_DIFF_NODES)) ig_diff_calls(d);
-  if (parts & IG_DIFF_WEIGHTS) compare_weights(d);
+  if (parts & IG_DIFF_WEIGHTS) compare_weights(d, mine, other);
+}
+
+static void compare(ig_differ *d) {
+  ig_map mine = ig_map_make(d->c->alloc);
+  ig_map other = ig_map_make(d->c->alloc);
+  bool ok = index_weights(d, d->a, &mine) && index_weights(d, d->b, &other);
+  if (ok && pair_weights(d, &mine, &other)) compare_parts(d, &mine, &other);
+  ig_map_free(&mine);
+  ig_map_free(&other);
+}
+
+static void begin(ig_differ *d) {
+  d->names = ig_map_make(d->c->alloc);
+  d->unnames = ig_map_make(d->c->alloc);
+  d->renamed = ig_map_make(d->c->alloc);
+  d->taken = ig_map_make(d->c->alloc);
+}
+
+static void end(ig_differ *d) {
+  ig_vec_free(d->c->alloc, &d->changes);
+  ig_map_free(&d->names);
+  ig_map_free(&d->unnames);
+  ig_map_free(&d->renamed);
+  ig_map_free(&d->taken);
+}
+
+bool ig_model_pairs(ig_ctx *c, const ig_model *a, const ig_model *b,
+                    void (*fn)(void *user, const void *a, const void *b, bool same), void *user) {
+  bool onnx = ig_model_onnx(a) && ig_model_onnx(b);
+  if (c->status != IG_OK || (!onnx && (!a->program || !b->program))) return false;
+  ig_differ d = {.c = c, .a = a, .b = b, .on_pair = fn, .pair_user = user};
+  d.options.parts = IG_DIFF_INPUTS | IG_DIFF_NODES;  // inputs say which sizes correspond
+  begin(&d);
+  compare(&d);
+  end(&d);
+  return c->status == IG_OK;
 }
 
 ig_status ig_model_diff(ig_ctx *c, const ig_model *a, const ig_model *b,
@@ -389,8 +480,7 @@ ig_status ig_model_diff(ig_ctx *c, const ig_model *a, const ig_model *b,
   if (c->status != IG_OK) return c->status;
   ig_differ d = {.c = c, .a = a, .b = b};
   IG_OPTIONS_TAKE(&d.options, options, weights);
-  d.names = ig_map_make(c->alloc);
-  d.unnames = ig_map_make(c->alloc);
+  begin(&d);
   compare(&d);
   ig_model_change **copy = ig_scope_array(c, d.changes.n + 1, sizeof *copy);
   if (copy && d.changes.n) memcpy((void *)copy, d.changes.at, d.changes.n * sizeof *copy);
@@ -398,8 +488,6 @@ ig_status ig_model_diff(ig_ctx *c, const ig_model *a, const ig_model *b,
     *list = (const ig_model_change *const *)copy;
     *n = d.changes.n;
   }
-  ig_vec_free(c->alloc, &d.changes);
-  ig_map_free(&d.names);
-  ig_map_free(&d.unnames);
+  end(&d);
   return c->status;
 }

@@ -16,7 +16,12 @@ typedef struct ig_differ {
   ig_diff_options options;
   ig_map names;    // name of a size in a -> the one in b
   ig_map unnames;  // and back
+  ig_map renamed;  // weights of a whose elements b has under another name -> that name
+  ig_map taken;    // and these names
   IG_VEC(ig_model_change *) changes;
+  // If not NULL: told of every pair of nodes, and of nodes without partner (the other one is NULL).
+  void (*on_pair)(void *user, const void *a, const void *b, bool same);
+  void *pair_user;
 } ig_differ;
 
 // All texts live in the innermost scope; NULL after an error.
@@ -39,6 +44,7 @@ typedef struct ig_step_operand {
 } ig_step_operand;
 
 typedef struct ig_step {
+  const void *from;    // the node; NULL: what an ONNX graph returns
   const char *name;    // of the node, with the sub-graphs that it is in: "true_graph_0.mul"
   const char *target;  // "aten.add.Tensor", "Conv"
   const char *key;     // its target and all arguments, operands as "_"
@@ -60,6 +66,11 @@ typedef struct ig_steps {
 bool ig_steps_of_program(ig_differ *d, const ig_model *m, ig_steps *out);
 bool ig_steps_of_onnx(ig_differ *d, const ig_model *m, ig_steps *out);
 void ig_steps_free(ig_steps *s);
+
+// The pairs of nodes of two models: ig_node of programs, ig_om_node if both are ONNX. False after an
+// error, or if a model has no nodes (no error is set then).
+bool ig_model_pairs(ig_ctx *c, const ig_model *a, const ig_model *b,
+                    void (*fn)(void *user, const void *a, const void *b, bool same), void *user);
 
 // Operators and nodes, if requested.
 void ig_diff_calls(ig_differ *d);

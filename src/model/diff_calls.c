@@ -141,13 +141,13 @@ static bool inherits_type(const pairing *p, const ig_step *x) {
   return false;
 }
 
-static void report_pair(const pairing *p, size_t at, const ig_step *x, const ig_step *y) {
+static bool report_pair(const pairing *p, size_t at, const ig_step *x, const ig_step *y) {
   ig_differ *d = p->d;
   bool types = x->type && y->type && !ig_diff_same_sizes(d, x->type, y->type, true);
   bool same = same_step(p, x, y);
   p->retyped[at] = types;
   types = types && !inherits_type(p, x);
-  if (same && !types) return;
+  if (same && !types) return true;
   const char *before = x->text;
   const char *after = y->text;
   if (types) {
@@ -159,6 +159,11 @@ static void report_pair(const pairing *p, size_t at, const ig_step *x, const ig_
     after = ig_diff_take(d, &s);
   }
   (void)ig_diff_add(d, IG_DIFF_NODES, x->name, before, after);
+  return false;
+}
+
+static void tell(const ig_differ *d, const ig_step *x, const ig_step *y, bool same) {
+  if (d->on_pair) d->on_pair(d->pair_user, x ? x->from : NULL, y ? y->from : NULL, same);
 }
 
 // In the order of both, removed steps before added ones.
@@ -168,14 +173,16 @@ static void report(const pairing *p) {
     const ig_step *x = i < p->a->n ? &p->a->at[i] : NULL;
     if (x && p->to[i] == IG_UNALIGNED) {
       (void)ig_diff_add(p->d, IG_DIFF_NODES, x->name, x->text, NULL);
+      tell(p->d, x, NULL, false);
       continue;
     }
     size_t at = x ? (size_t)p->to[i] : p->b->n;
     for (; k < at; k++) {
       if (p->back[k] != IG_UNALIGNED) continue;
       (void)ig_diff_add(p->d, IG_DIFF_NODES, p->b->at[k].name, NULL, p->b->at[k].text);
+      tell(p->d, NULL, &p->b->at[k], false);
     }
-    if (x) report_pair(p, i, x, &p->b->at[at]);
+    if (x) tell(p->d, x, &p->b->at[at], report_pair(p, i, x, &p->b->at[at]));
     k = at + 1;
   }
 }

@@ -31,6 +31,8 @@ struct ig_session {
   void *state;  // of the format; NULL: not started
   ig_session_watch_fn *watch;
   void *watch_user;
+  ig_session_tell_fn *tell;  // of steps; NULL: nobody watches
+  void *tell_user;
 };
 
 // The references of a value and of what it lists.

@@ -117,10 +117,23 @@ static bool plan_model(ig_session *s) {
   return s->plan != NULL;
 }
 
+static void pass_on(void *user, const ig_plan_value *v) {
+  const ig_session *s = user;
+  ig_session_value to = {v->name, v->target, v->tensor, v->place, v->reads, v->nreads};
+  if (s->tell) s->tell(s->tell_user, &to);
+}
+
+void ig_session_watch_steps(ig_session *s, ig_session_tell_fn *fn, void *user) {
+  s->tell = fn;
+  s->tell_user = user;
+  if (s->plan) ig_plan_watch(s->plan, fn ? pass_on : NULL, s);
+}
+
 static bool make_plan(ig_session *s) {
   if (s->plan || s->options.interpret) return true;
   if (!plan_model(s)) return false;
   if (s->plan && s->profiled) ig_plan_profile(s->plan, true);
+  if (s->plan && s->tell) ig_plan_watch(s->plan, pass_on, s);
   return true;
 }
 

@@ -13,7 +13,14 @@
 typedef struct walker {
   ig_differ *d;
   ig_steps *out;
+  bool first;  // of the two models
 } walker;
+
+// Weights that the second model has under another name have that name.
+static const char *weight_name(const walker *w, const char *name) {
+  const ig_map_value *to = w->first ? ig_map_find(&w->d->renamed, name) : NULL;
+  return to ? to->text : name;
+}
 
 void ig_steps_free(ig_steps *s) {
   ig_mem_array_free(s->alloc, s->at, s->cap, sizeof *s->at);
@@ -100,7 +107,7 @@ static ig_step_operand placeholder_ref(const graph_walk *k, const ig_node *n, si
   size_t i = (*all)++;
   if (k->path[0]) return labelled(ig_diff_text(d, "%s arg %zu", k->path, i));
   if (n->role != IG_INPUT_USER) {
-    return labelled(ig_diff_text(d, "weight %s", n->path ? n->path : n->name));
+    return labelled(ig_diff_text(d, "weight %s", weight_name(k->w, n->path ? n->path : n->name)));
   }
   return labelled(ig_diff_text(d, "input %zu", (*user)++));
 }
@@ -113,7 +120,8 @@ static bool add_call(graph_walk *k, const ig_node *n, const char *target) {
   k->operands = ig_scope_array(d->c, k->cap, sizeof *k->operands);
   if (!k->operands) return false;
   for (size_t i = 0; i < n->npos + n->nkw; i++) collect(k, &n->args[i]);
-  ig_step step = {.name = ig_diff_text(d, "%s%s", k->path, n->name),
+  ig_step step = {.from = n,
+                  .name = ig_diff_text(d, "%s%s", k->path, n->name),
                   .target = target,
                   .key = call_text(k, n, target, k->blanks),
                   .text = call_text(k, n, target, NULL),
@@ -167,7 +175,7 @@ static bool walk_graph(const walker *w, const ig_graph *g, const char *path) {
 }
 
 bool ig_steps_of_program(ig_differ *d, const ig_model *m, ig_steps *out) {
-  walker w = {d, out};
+  walker w = {d, out, m == d->a};
   ig_mode_scope mode = ig_mode_push_sym(d->c, m->program->graph->sym);
   bool ok = walk_graph(&w, m->program->graph, "");
   ig_mode_pop(d->c, &mode);
@@ -350,7 +358,8 @@ static bool add_node(onnx_walk *k, const ig_om_node *n) {
   const char *target = ig_diff_text(d, "%s%s%s", n->domain, n->domain[0] ? "." : "", n->op_type);
   const char *name = ig_diff_text(d, "%s%s", k->path, own ? own : "");
   if (!target || !name) return false;
-  ig_step step = {.name = name,
+  ig_step step = {.from = n,
+                  .name = name,
                   .target = target,
                   .key = node_text(k, n, target, false),
                   .text = node_text(k, n, target, true),
@@ -399,7 +408,7 @@ static bool walk_onnx(const walker *w, const ig_om_graph *g, const char *path,
     k.refs[g->input_slots[i]] = labelled(label);
   }
   for (size_t i = 0; i < g->ninits; i++) {
-    k.refs[g->init_slots[i]] = labelled(ig_diff_text(d, "%sweight %s", path, g->inits[i]->name));
+    k.refs[g->init_slots[i]] = labelled(ig_diff_text(d, "%sweight %s", path, weight_name(w, g->inits[i]->name)));
   }
   for (size_t i = 0; i < g->nsparse; i++) {
     const char *name = g->sparse[i]->values->name;
@@ -413,7 +422,7 @@ static bool walk_onnx(const walker *w, const ig_om_graph *g, const char *path,
 
 bool ig_steps_of_onnx(ig_differ *d, const ig_model *m, ig_steps *out) {
   const ig_onnx_model *o = m->inner;
-  walker w = {d, out};
+  walker w = {d, out, m == d->a};
   if (!walk_onnx(&w, o->graph, "", NULL)) return false;
   for (size_t i = 0; i < o->nfunctions; i++) {
     const char *path = ig_diff_text(d, "%s.", o->functions[i].name);

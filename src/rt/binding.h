@@ -60,6 +60,7 @@ typedef struct ig_rt_buffer {
   size_t offset;   // SLAB; PART: at first from the beginning of the other buffer
   bool parts;      // others are parts of it
   bool placed;     // SLAB: the offset is known
+  int64_t channels;  // the value is in blocks and has so many; 0: it is not in blocks
 } ig_rt_buffer;
 
 // Results that lie in one buffer, and memory for them. There are several sets, so that results of
@@ -138,6 +139,8 @@ struct ig_plan {
   void *work;
   size_t work_size;
   bool timed;
+  ig_plan_tell *tell;  // NULL: nobody watches
+  void *tell_user;
   const ig_plan_measure *measure;  // of a run that is measured; NULL: none
   ig_str text;                     // the last one that ig_plan_profile_at gave
 };
@@ -204,6 +207,11 @@ bool ig_rt_fill_targets(ig_plan *p, const ig_plan_target *targets, const ig_valu
 void ig_rt_free_sets(const ig_binding *b, ig_rt_sets *sets, ig_rt_shown *shown);
 
 void ig_rt_print(const ig_binding *b, ig_str *out);
+void ig_rt_print_target(const ig_rt_step *s, ig_str *out);
+
+// ---- watching (tell.c)
+void ig_rt_tell_inputs(ig_binding *b, const ig_value *inputs);
+void ig_rt_tell(ig_binding *b, const ig_rt_step *s);  // after it has run
 
 // ---- questions about sizes. While a binding is made sizes may be symbolic; answers then hold for
 // all sizes that the binding serves, because they are recorded as guards.

@@ -88,6 +88,7 @@ static ig_tensor *make_blocks(ig_rt_blocks *k, const ig_rt_image *image) {
   ig_meta_contiguous(c, &m);
   ig_tensor *t = ig_tensor_make(c, &m, true);
   bool ok = t && ig_rt_hold(k->b, t) && ig_rt_add_buffer(k->b, t, IG_PLACE_SLAB, 0);
+  if (ok) ig_rt_find(k->b, t)->channels = image->channels;
   return ok ? t : NULL;
 }
 

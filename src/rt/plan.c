@@ -413,6 +413,7 @@ static void run_steps(ig_binding *b, ig_arena *lists) {
     execute(b, s, work, lists);
     if (p->timed) s->seconds += ig_clock_seconds() - start;
     if (p->measure && c->status == IG_OK) ig_rt_measure_layer(b, s);
+    if (p->tell && c->status == IG_OK) ig_rt_tell(b, s);
   }
   b->runs++;
 }
@@ -423,6 +424,7 @@ static bool run_binding(ig_binding *b, const ig_value *inputs, const ig_plan_tar
   if (!attach(b, inputs) || !ig_rt_open_outputs(b, targets)) return false;
   ig_arena lists = ig_arena_make(c->alloc);
   ig_mode_scope mode = ig_mode_push_grad(c, !c->mode->no_grad);  // the graph may change it
+  if (b->plan->tell) ig_rt_tell_inputs(b, inputs);
   run_steps(b, &lists);
   ig_mode_pop(c, &mode);
   bool ok = c->status == IG_OK && ig_rt_close_outputs(b, inputs, targets, outs);
@@ -496,6 +498,11 @@ ig_status ig_plan_print(ig_plan *p, const ig_value *inputs, ig_str *out) {
   if (b) ig_rt_print(b, out);
   if (!b && c->status == IG_OK) ig_str_add(out, "not planned: every run is interpreted\n");
   return c->status;
+}
+
+void ig_plan_watch(ig_plan *p, ig_plan_tell *fn, void *user) {
+  p->tell = fn;
+  p->tell_user = user;
 }
 
 void ig_plan_profile(ig_plan *p, bool on) {

@@ -92,6 +92,21 @@ typedef struct ig_plan_measure {
 // Runs on these inputs and measures every layer with narrow weights; plans are made anew.
 ig_status ig_plan_measure_losses(ig_plan *p, const ig_value *inputs, const ig_plan_measure *m);
 
+// A value that a step of a run computes, or an input of the run.
+typedef struct ig_plan_value {
+  const char *name;    // as in ig_plan_time; an input: ""
+  const char *target;  // an input: ""
+  ig_tensor *tensor;   // row-major memory of its own, in the innermost scope. Values that the plan
+                       // holds in blocks of channels are [images, channels, pixels].
+  const void *place;   // what it lies in: the same for its views, during one run
+  const void *const *reads;  // the places that the step reads
+  size_t nreads;
+} ig_plan_value;
+typedef void ig_plan_tell(void *user, const ig_plan_value *v);
+// From now on runs by plan call fn for every value, in order; interpreted ones do not. NULL ends
+// that.
+void ig_plan_watch(ig_plan *p, ig_plan_tell *fn, void *user);
+
 // Seconds per step of the runs since this was called with true; the sum of each step so far can be
 // read with ig_plan_profile_at. Runs take longer meanwhile.
 void ig_plan_profile(ig_plan *p, bool on);

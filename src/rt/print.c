@@ -37,7 +37,7 @@ static void print_tensor(void *user, ig_tensor *t) {
   }
 }
 
-static void print_target(const ig_rt_step *s, ig_str *out) {
+void ig_rt_print_target(const ig_rt_step *s, ig_str *out) {
   if (s->chain) {
     ig_chain_print(s->chain, out);
   } else if (s->layer) {
@@ -58,7 +58,7 @@ static void print_step(const ig_binding *b, size_t i, ig_str *out) {
              : !s->op                                      ? "interpreted"
              : s->prep                                     ? "prepared"
                                                            : "kernel");
-  print_target(s, out);
+  ig_rt_print_target(s, out);
   ig_str_add(out, "(");
   ig_rt_each_operand(b, s, print_tensor, &p);
   ig_str_add(out, ") -> ");
@@ -118,7 +118,7 @@ bool ig_plan_profile_at(ig_plan *p, size_t i, ig_plan_time *out) {
   const ig_rt_step *s = &b->steps.at[i];
   ig_str_free(&p->text);
   p->text = ig_str_make(p->c->alloc);
-  print_target(s, &p->text);
+  ig_rt_print_target(s, &p->text);
   *out = (ig_plan_time){.name = s->node ? s->node->name : "",
                         .target = p->text.at ? p->text.at : "",
                         .interpreted = ig_rt_is_interpreted(s),

@@ -44,7 +44,10 @@ uint32_t ig_view_add(ig_view *v, ig_view_kind kind, uint32_t parent, const char 
                      .title = title ? title : "",
                      .stack = IG_VIEW_NONE,
                      .arg = v->args.n,
-                     .out = v->outs.n};
+                     .out = v->outs.n,
+                     .partner = IG_VIEW_NONE,
+                     .micros = -1,
+                     .bytes = -1};
   if (!ig_vec_push(v->c->alloc, &v->items, it)) {
     (void)no_memory(v);
     return IG_VIEW_NONE;
@@ -145,16 +148,42 @@ uint32_t ig_view_seen(const ig_view *v, uint32_t item, int depth) {
   return item;
 }
 
-static bool build(ig_view *v) {
+static bool build_model(ig_view *v, const ig_model *other) {
   ig_program *p = ig_model_program(v->m);
   const struct ig_onnx_model *onnx = ig_model_onnx(v->m);
   ig_model_kind kind = ig_model_get_kind(v->m);
-  if (ig_view_add(v, IG_VIEW_GRAPH, 0, "", "") == IG_VIEW_NONE || !list_weights(v)) return false;
+  if (other && !ig_model_onnx(other)) onnx = p ? NULL : onnx;  // both as programs
+  if (!list_weights(v)) return false;
   if (onnx) return ig_view_of_onnx(v, onnx);
   if (p) return ig_view_of_program(v, p);
   if (kind == IG_MODEL_TORCHSCRIPT) return ig_view_of_script(v);
   return ig_fail(v->c, IG_UNSUPPORTED, "this %s has no graph to look at",
                  ig_model_kind_text(kind)) == IG_OK;
+}
+
+static const char *file_name(const ig_model *m) {
+  const char *slash = strrchr(ig_model_name(m), '/');
+  return slash ? slash + 1 : ig_model_name(m);
+}
+
+// Two models are two boxes beside each other.
+static bool build_pair(ig_view *v, const ig_model *other) {
+  const ig_model *first = v->m;
+  v->box = ig_view_add(v, IG_VIEW_GRAPH, 0, file_name(first), "first");
+  if (v->box == IG_VIEW_NONE || !build_model(v, other)) return false;
+  ig_map_free(&v->weight_names);
+  v->weight_names = ig_map_make(v->c->alloc);
+  v->m = other;
+  v->beside = v->box = ig_view_add(v, IG_VIEW_GRAPH, 0, file_name(other), "second");
+  bool ok = v->box != IG_VIEW_NONE && build_model(v, first);
+  v->m = first;
+  return ok && ig_view_pair(v, first, other);
+}
+
+static bool build(ig_view *v, const ig_view_options *o) {
+  if (ig_view_add(v, IG_VIEW_GRAPH, 0, "", "") == IG_VIEW_NONE) return false;
+  bool ok = o->other ? build_pair(v, o->other) : build_model(v, NULL);
+  return ok && (!o->profile || ig_view_cost(v, o->profile, strlen(o->profile)));
 }
 
 static void write_form(ig_view *v, const ig_view_options *o, ig_str *s) {
@@ -184,11 +213,11 @@ char *ig_model_view(ig_ctx *c, const ig_model *m, const ig_view_options *options
   ig_view_options o;
   IG_OPTIONS_TAKE(&o, options, progress_user);
   ig_scope scope = ig_scope_open(c);
-  ig_view v = {.c = c, .m = m, .arena = ig_arena_make(c->alloc)};
+  ig_view v = {.c = c, .m = m, .options = &o, .arena = ig_arena_make(c->alloc)};
   v.weight_names = ig_map_make(c->alloc);
   v.boxes = ig_map_make(c->alloc);
   ig_str s = ig_str_make(c->alloc);
-  bool ok = build(&v) && ig_view_connect(&v);
+  bool ok = build(&v, &o) && ig_view_connect(&v);
   ok = ok && (o.form == IG_VIEW_DOT || ig_view_layout(&v));
   ok = ok && (o.form != IG_VIEW_HTML || o.no_stats || measure(&v, &o));
   if (ok) write_form(&v, &o, &s);

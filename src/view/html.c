@@ -19,6 +19,10 @@ typedef struct page {
   ig_arena arena;
   IG_VEC(const char *) list;
   IG_VEC(ig_frame) places;
+  // How much of each table the parts so far have.
+  size_t texts_put;
+  size_t frames_put;
+  size_t stacks;
 } page;
 
 static void put_bytes(ig_str *s, const unsigned char *at, size_t n) {
@@ -115,9 +119,9 @@ static void put_net(page *p, const ig_view_net *net, size_t box) {
   ig_str_add(p->s, "]]");
 }
 
-static void put_nets(page *p) {
+static void put_nets(page *p, size_t from, size_t to) {
   const char *comma = "";
-  for (size_t i = 0; i < p->v->items.n; i++) {
+  for (size_t i = from; i < to; i++) {
     const ig_view_item *it = &p->v->items.at[i];
     for (size_t k = 0; k < it->nnets; k++, comma = ",") {
       ig_str_add(p->s, "%s", comma);
@@ -144,11 +148,12 @@ static void put_frame_number(page *p, const ig_frame *f) {
   if (at) ig_str_add(p->s, "%zu", at->num);
 }
 
-static void put_stacks(page *p) {
+static void put_stacks(page *p, size_t to) {
   ig_str_add(p->s, "],\"stacks\":[");
-  for (size_t i = 0; i < p->v->stacks.n; i++) {
-    const ig_view_stack *st = &p->v->stacks.at[i];
-    ig_str_add(p->s, i ? ",[" : "[");
+  size_t first = p->stacks;
+  for (; p->stacks < to; p->stacks++) {
+    const ig_view_stack *st = &p->v->stacks.at[p->stacks];
+    ig_str_add(p->s, p->stacks > first ? ",[" : "[");
     for (size_t k = 0; k < st->n; k++) {
       if (k) ig_str_add(p->s, ",");
       put_frame_number(p, &st->frames[k]);
@@ -156,9 +161,9 @@ static void put_stacks(page *p) {
     ig_str_add(p->s, "]");
   }
   ig_str_add(p->s, "],\"frames\":[");
-  for (size_t i = 0; i < p->places.n; i++) {
+  for (size_t i = p->frames_put; i < p->places.n; i++) {
     const ig_frame *f = &p->places.at[i];
-    ig_str_add(p->s, i ? ",[" : "[");
+    ig_str_add(p->s, i > p->frames_put ? ",[" : "[");
     put_text(p, f->file);
     ig_str_add(p->s, ",%d,", f->line);
     put_text(p, f->function);
@@ -166,6 +171,7 @@ static void put_stacks(page *p) {
     put_text(p, f->code);
     ig_str_add(p->s, "]");
   }
+  p->frames_put = p->places.n;
 }
 
 // ---- weights
@@ -195,9 +201,9 @@ static void put_weight(page *p, const ig_view_weight *w, const char *type) {
   ig_str_add(p->s, ",%lld]", w->of->tensor ? (long long)ig_tensor_numel(w->of->tensor) : 0LL);
 }
 
-static void put_weights(page *p) {
+static void put_weights(page *p, bool all) {
   ig_str_add(p->s, "],\"weights\":[");
-  for (size_t i = 0; i < p->v->weights.n; i++) {
+  for (size_t i = 0; all && i < p->v->weights.n; i++) {
     const ig_view_weight *w = &p->v->weights.at[i];
     ig_str type = ig_str_make(p->v->c->alloc);
     ig_value value = {.kind = IG_KIND_TENSOR, .tensor = w->of->tensor};
@@ -212,15 +218,9 @@ static void put_weights(page *p) {
 
 // ---- page
 
-static void put_head(page *p) {
-  const char *slash = strrchr(ig_model_name(p->v->m), '/');
-  ig_str_add(p->s, "{\"name\":");
-  put_string(p, slash ? slash + 1 : ig_model_name(p->v->m));
-  ig_str_add(p->s, ",\"kind\":");
-  put_string(p, ig_model_kind_text(ig_model_get_kind(p->v->m)));
-  ig_str_add(p->s, ",\"facts\":[");
+static void put_facts(page *p, const ig_model *m) {
   const ig_model_fact *const *facts = NULL;
-  size_t n = ig_model_facts(p->v->m, &facts);
+  size_t n = ig_model_facts(m, &facts);
   for (size_t i = 0; i < n && i < 100; i++) {
     ig_str_add(p->s, i ? ",[" : "[");
     put_string(p, facts[i]->name);
@@ -228,30 +228,113 @@ static void put_head(page *p) {
     put_string(p, facts[i]->value);
     ig_str_add(p->s, "]");
   }
-  ig_str_add(p->s, "],\"items\":[");
+}
+
+static void put_name(page *p, const ig_model *m) {
+  const char *slash = strrchr(ig_model_name(m), '/');
+  put_string(p, slash ? slash + 1 : ig_model_name(m));
+}
+
+// What is known before any part.
+static void put_head(page *p, size_t parts) {
+  const ig_view *v = p->v;
+  ig_str_add(p->s, "{\"name\":");
+  put_name(p, v->m);
+  if (v->beside) {
+    ig_str_add(p->s, ",\"other\":");
+    put_name(p, v->options->other);
+    ig_str_add(p->s, ",\"beside\":%u,\"first\":[%u,%u],\"why\":", v->beside, v->first[0],
+               v->first[1]);
+    put_string(p, v->options->first_text ? v->options->first_text : "");
+  }
+  ig_str_add(p->s, ",\"kind\":");
+  put_string(p, ig_model_kind_text(ig_model_get_kind(v->m)));
+  ig_str_add(p->s, ",\"count\":%zu,\"parts\":%zu,\"facts\":[", v->items.n, parts);
+  put_facts(p, v->m);
+  ig_str_add(p->s, "]");
+}
+
+// Marks and partners of a pair, and costs of a run: flat lists of the items that have any.
+static void put_marks(page *p, size_t from, size_t to) {
+  const char *comma = "";
+  ig_str_add(p->s, ",\"marks\":[");
+  for (size_t i = from; p->v->beside && i < to; i++) {
+    const ig_view_item *it = &p->v->items.at[i];
+    if (it->mark == IG_VIEW_SAME && it->partner == IG_VIEW_NONE) continue;
+    ig_str_add(p->s, "%s%zu,%d,%d", comma, i, (int)it->mark,
+               it->partner == IG_VIEW_NONE ? -1 : (int)it->partner);
+    comma = ",";
+  }
+  comma = "";
+  ig_str_add(p->s, "],\"costs\":[");
+  for (size_t i = from; p->v->costs && i < to; i++) {
+    const ig_view_item *it = &p->v->items.at[i];
+    if (it->micros < 0 && it->bytes < 0) continue;
+    ig_str_add(p->s, "%s%zu,%.6g,%.6g", comma, i, it->micros < 0 ? 0 : it->micros,
+               it->bytes < 0 ? 0 : it->bytes);
+    comma = ",";
+  }
+}
+
+// The members of a part: items [from, to) and what they need that no earlier part has.
+static void put_part(page *p, size_t from, size_t to) {
+  size_t stacks = p->stacks;
+  ig_str_add(p->s, "\"items\":[");
+  for (size_t i = from; i < to && ig_step(p->v->c); i++) {
+    const ig_view_item *it = &p->v->items.at[i];
+    if (i > from) ig_str_add(p->s, ",\n");
+    put_item(p, it);
+    if (it->stack != IG_VIEW_NONE && it->stack >= stacks) stacks = (size_t)it->stack + 1;
+  }
+  ig_str_add(p->s, "],\"nets\":[");
+  put_nets(p, from, to);
+  put_stacks(p, stacks);
+  put_weights(p, from == 0);
+  ig_str_add(p->s, "]");
+  put_marks(p, from, to);
+  ig_str_add(p->s, "],\"texts\":[");
+  for (size_t i = p->texts_put; i < p->list.n; i++) {
+    if (i > p->texts_put) ig_str_add(p->s, ",");
+    put_string(p, p->list.at[i]);
+  }
+  p->texts_put = p->list.n;
+  ig_str_add(p->s, "]");
+}
+
+// Parts go to the caller one by one.
+static void give_parts(page *p) {
+  const ig_view_options *o = p->v->options;
+  ig_str *whole = p->s;
+  for (size_t from = 0; from < p->v->items.n; from += IG_VIEW_PART) {
+    size_t left = p->v->items.n - from;
+    ig_str part = ig_str_make(p->v->c->alloc);
+    p->s = &part;
+    ig_str_add(&part, "{");
+    put_part(p, from, from + (left < IG_VIEW_PART ? left : IG_VIEW_PART));
+    ig_str_add(&part, "}");
+    if (!part.failed) o->part(o->part_user, part.at, part.n);
+    whole->failed = whole->failed || part.failed;
+    ig_str_free(&part);
+  }
+  p->s = whole;
 }
 
 void ig_view_html(const ig_view *v, ig_str *s) {
+  bool parts = v->options->part != NULL;
   page p = {.v = v, .s = s, .arena = ig_arena_make(v->c->alloc)};
   p.texts = ig_map_make(v->c->alloc);
   p.frames = ig_map_make(v->c->alloc);
+  put_bytes(s, page_policy, sizeof page_policy);
+  ig_str_add(s, "%s", parts ? "; connect-src 'self'" : "");
   put_bytes(s, page_head, sizeof page_head);
-  put_head(&p);
-  for (size_t i = 0; i < v->items.n && ig_step(v->c); i++) {
-    if (i) ig_str_add(s, ",\n");
-    put_item(&p, &v->items.at[i]);
+  put_head(&p, parts ? (v->items.n + IG_VIEW_PART - 1) / IG_VIEW_PART : 0);
+  if (!parts) {
+    ig_str_add(s, ",");
+    put_part(&p, 0, v->items.n);
   }
-  ig_str_add(s, "],\"nets\":[");
-  put_nets(&p);
-  put_stacks(&p);
-  put_weights(&p);
-  ig_str_add(s, "],\"texts\":[");
-  for (size_t i = 0; i < p.list.n; i++) {
-    if (i) ig_str_add(s, ",");
-    put_string(&p, p.list.at[i]);
-  }
-  ig_str_add(s, "]}");
+  ig_str_add(s, "}");
   put_bytes(s, page_tail, sizeof page_tail);
+  if (parts) give_parts(&p);
   ig_vec_free(v->c->alloc, &p.list);
   ig_vec_free(v->c->alloc, &p.places);
   ig_map_free(&p.texts);

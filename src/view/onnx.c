@@ -220,7 +220,9 @@ static bool add_node(const walk *k, const ig_om_node *n, int depth) {
   const char *dot = n->domain[0] ? "." : "";
   const char *title = ig_view_text(k->v, "%s%s%s", n->domain, dot, n->op_type);
   uint32_t i = ig_view_add(k->v, IG_VIEW_NODE, box, n->name, title);
-  return i != IG_VIEW_NONE && add_arguments(k, n) && add_results(k, n, i) &&
+  if (i == IG_VIEW_NONE) return false;
+  k->v->items.at[i].from = n;
+  return add_arguments(k, n) && add_results(k, n, i) &&
          add_subs(k, n, i, depth);
 }
 
@@ -265,7 +267,7 @@ static bool walk_graph(ig_view *v, const ig_om_graph *g, uint32_t box, const wal
   for (size_t i = 0; ok && i < g->nslots; i++) k.sources[i] = (source){IG_VIEW_TEXT, 0, 0, "?"};
   ok = ok && put_types(v, &types, g->inputs, g->ninputs) &&
        put_types(v, &types, g->values, g->nvalues) && put_types(v, &types, g->outputs, g->noutputs);
-  if (ok && box == 0) {
+  if (ok && box == v->box) {
     inferring to = {v, &types};
     ok = ig_rd_infer(v->c, ig_model_onnx(v->m),
                      &(ig_rd_infer_sink){.user = &to, .type = on_type}) == IG_OK;
@@ -278,5 +280,5 @@ static bool walk_graph(ig_view *v, const ig_om_graph *g, uint32_t box, const wal
 }
 
 bool ig_view_of_onnx(ig_view *v, const ig_onnx_model *m) {
-  return walk_graph(v, m->graph, 0, NULL, 0);
+  return walk_graph(v, m->graph, v->box, NULL, 0);
 }

@@ -20,6 +20,7 @@ typedef struct walk {
   ig_view *v;
   const ig_graph *g;
   uint32_t box;     // of the graph
+  bool top;         // it is that of the program
   source *sources;  // by node index
   ig_map *subs;     // attribute name of a sub-graph -> the item that has it, plus one
   ig_map *stacks;   // "pointer" of a call stack -> its number plus one
@@ -129,7 +130,7 @@ static bool remember(const walk *k, const ig_node *n, uint32_t item) {
 }
 
 static bool add_placeholder(const walk *k, const ig_node *n) {
-  if (k->box == 0 && n->role != IG_INPUT_USER && n->role != IG_INPUT_TOKEN) {
+  if (k->top && n->role != IG_INPUT_USER && n->role != IG_INPUT_TOKEN) {
     k->sources[n->index] = (source){IG_VIEW_WEIGHT, 0, 0, n->path ? n->path : n->name};
     return true;
   }
@@ -180,6 +181,7 @@ static bool add_call(const walk *k, const ig_node *n) {
   uint32_t i =
       ig_view_add(v, out ? IG_VIEW_OUTPUT : IG_VIEW_NODE, box, n->name, out ? "output" : n->target);
   if (!remember(k, n, i) || !add_arguments(k, n)) return false;
+  v->items.at[i].from = n;
   v->items.at[i].stack = stack_of(k, n);
   for (size_t a = 0; a < n->npos + n->nkw; a++) {
     if (!note_subs(k, &n->args[a], i)) return false;
@@ -187,7 +189,7 @@ static bool add_call(const walk *k, const ig_node *n) {
   return out || add_results(k, n);
 }
 
-static bool walk_graph(ig_view *v, const ig_graph *g, uint32_t box, ig_map *stacks);
+static bool walk_graph(ig_view *v, const ig_graph *g, uint32_t box, bool top, ig_map *stacks);
 
 static bool walk_subs(const walk *k) {
   for (size_t i = 0; i < k->g->subs.n; i++) {
@@ -195,7 +197,7 @@ static bool walk_subs(const walk *k) {
     const ig_map_value *at = ig_map_find(k->subs, sub->name);
     uint32_t owner = at ? (uint32_t)(at->num - 1) : k->box;
     uint32_t box = ig_view_add(k->v, IG_VIEW_GRAPH, owner, sub->name, "graph");
-    if (box == IG_VIEW_NONE || !walk_graph(k->v, sub->graph, box, k->stacks)) return false;
+    if (box == IG_VIEW_NONE || !walk_graph(k->v, sub->graph, box, false, k->stacks)) return false;
   }
   return true;
 }
@@ -215,9 +217,9 @@ static bool walk_nodes(const walk *k) {
   return walk_subs(k);
 }
 
-static bool walk_graph(ig_view *v, const ig_graph *g, uint32_t box, ig_map *stacks) {
+static bool walk_graph(ig_view *v, const ig_graph *g, uint32_t box, bool top, ig_map *stacks) {
   ig_map subs = ig_map_make(v->c->alloc);
-  walk k = {.v = v, .g = g, .box = box, .subs = &subs, .stacks = stacks};
+  walk k = {.v = v, .g = g, .box = box, .top = top, .subs = &subs, .stacks = stacks};
   k.sources = ig_arena_array(&v->arena, g->next_index, sizeof *k.sources);
   bool ok = k.sources != NULL;
   if (!ok) (void)ig_fail(v->c, IG_NOMEM, "out of memory");
@@ -230,7 +232,7 @@ static bool walk_graph(ig_view *v, const ig_graph *g, uint32_t box, ig_map *stac
 bool ig_view_of_program(ig_view *v, const ig_program *p) {
   ig_map stacks = ig_map_make(v->c->alloc);
   ig_mode_scope mode = ig_mode_push_sym(v->c, p->graph->sym);
-  bool ok = walk_graph(v, p->graph, 0, &stacks);
+  bool ok = walk_graph(v, p->graph, v->box, true, &stacks);
   ig_mode_pop(v->c, &mode);
   ig_map_free(&stacks);
   return ok;

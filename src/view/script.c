@@ -270,7 +270,7 @@ static bool view_forward(ig_view *v, const ig_ts *ts) {
   const ig_sclass *root = ig_ts_declare(v->c, ts, &u);
   ig_sfunction *f = root ? ig_sclass_method(root, "forward") : NULL;
   source result = text_source(NULL);
-  bool ok = f && walk_function(v, f, 0, NULL, 0, &result);
+  bool ok = f && walk_function(v, f, v->box, NULL, 0, &result);
   if (root && !f) (void)ig_fail(v->c, IG_UNSUPPORTED, "the archive has no method forward");
   // Texts of types and kinds belong to the unit, those of the view to its arena.
   ig_sunit_close(u);

@@ -23,6 +23,7 @@ enum {
   IG_VIEW_MAX_ITEMS = 1000000,
   IG_VIEW_MAX_DEPTH = 200,  // of boxes
   IG_VIEW_TITLE = 40,       // characters of a title that are shown
+  IG_VIEW_PART = 4000,      // items of a part of a page
 };
 #define IG_VIEW_NONE UINT32_MAX
 
@@ -49,6 +50,15 @@ typedef struct ig_view_out {
   const char *type;  // "float32[s0, 4]"; "": not known
 } ig_view_out;
 
+// How an item of one model stands to the other model.
+typedef enum ig_view_mark {
+  IG_VIEW_SAME,
+  IG_VIEW_CHANGED,
+  IG_VIEW_REMOVED,  // the second model has no such node
+  IG_VIEW_ADDED,
+  IG_VIEW_DIVERGES,  // the first value that differs
+} ig_view_mark;
+
 typedef struct ig_view_item {
   ig_view_kind kind;
   uint32_t parent;    // of item 0: itself
@@ -60,6 +70,11 @@ typedef struct ig_view_item {
   size_t nargs;
   size_t out;  // the first of nouts
   size_t nouts;
+  const void *from;  // the node of the model; NULL: none
+  ig_view_mark mark;
+  uint32_t partner;  // in the other model; IG_VIEW_NONE
+  double micros;     // of a run; negative: not measured
+  double bytes;      // of its results; the same
   // Filled by ig_view_layout:
   uint32_t nitems;  // of a box: items directly in it
   uint32_t rank;    // in its box: row, from 0 (ports) on
@@ -94,6 +109,11 @@ typedef struct ig_view_weight {
 typedef struct ig_view {
   ig_ctx *c;
   const ig_model *m;
+  const ig_view_options *options;
+  uint32_t box;     // that the model is built in: 0, or one of two
+  uint32_t beside;  // the box of the second model; 0: there is none
+  uint32_t first[2];  // where the models begin to differ, in the first and the second; 0: nowhere
+  bool costs;         // of a run are known
   ig_arena arena;
   IG_VEC(ig_view_item) items;
   IG_VEC(ig_view_arg) args;
@@ -127,6 +147,11 @@ struct ig_onnx_model;
 bool ig_view_of_onnx(ig_view *v, const struct ig_onnx_model *m);
 bool ig_view_of_script(ig_view *v);
 
+// The partners of two models that are built in boxes `a` and `b`, and the marks (pair.c).
+bool ig_view_pair(ig_view *v, const ig_model *a, const ig_model *b);
+// Times and memory of a run from the JSON text of `ingot bench --profile --json` (profile.c).
+bool ig_view_cost(ig_view *v, const char *text, size_t n);
+
 // ---- layout (nets.c, layout.c)
 
 bool ig_view_connect(ig_view *v);  // fills the nets, unplaced
@@ -157,6 +182,7 @@ bool ig_rows_make(ig_rows *r);
 
 // ---- forms
 
+// The page; with options.part also the parts, of which the page then has none.
 void ig_view_html(const ig_view *v, ig_str *s);
 void ig_view_svg(ig_view *v, ig_str *s, int depth);
 void ig_view_dot(ig_view *v, ig_str *s, int depth);
