@@ -24,7 +24,8 @@ static void note_read(void *user, ig_tensor *t) {
   if (!ig_vec_push(c->alloc, &k->reads, place_of(t))) (void)ig_no_memory(c);
 }
 
-// A value in blocks of channels as the program has it, its pixels in one dimension.
+// A value in blocks of channels as the program has it, its pixels in one dimension. Steps may see
+// the blocks in other ways; t is the tensor that they were made for.
 static ig_tensor *out_of_blocks(ig_ctx *c, const ig_tensor *t, int64_t channels) {
   const ig_int *sizes = ig_sizes(t);
   int64_t plain[3] = {sizes[0].value, channels, sizes[2].value};
@@ -38,7 +39,7 @@ static ig_tensor *out_of_blocks(ig_ctx *c, const ig_tensor *t, int64_t channels)
 static ig_tensor *copy_of(const ig_binding *b, const ig_tensor *t) {
   ig_ctx *c = b->plan->c;
   const ig_rt_buffer *x = ig_rt_find(b, t);
-  if (x && x->channels && t->ndim == 4) return out_of_blocks(c, t, x->channels);
+  if (x && x->channels) return out_of_blocks(c, x->whole, x->channels);
   int64_t sizes[IG_MAX_DIM];
   for (int d = 0; d < t->ndim; d++) sizes[d] = ig_sizes(t)[d].value;
   ig_tensor *copy = ig_tensor_empty(c, t->dtype, sizes, t->ndim);
