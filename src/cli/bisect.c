@@ -42,11 +42,11 @@ static int choose(side *x, const char *option, const char *word, const char *usu
 
 static int check_kind(const side *x) {
   if (is(x, "onnxruntime") && !ig_model_onnx(x->m)) {
-    return cli_error(CLI_FAILED, "%s: onnxruntime runs ONNX models, and this is a %s",
+    return cli_error(CLI_FAILED, "%s: onnxruntime runs ONNX models, not this %s",
                      ig_model_name(x->m), ig_model_kind_text(ig_model_get_kind(x->m)));
   }
   if (is(x, "torch") && ig_model_get_kind(x->m) != IG_MODEL_PT2) {
-    return cli_error(CLI_FAILED, "%s: torch runs exported programs (.pt2), and this is a %s",
+    return cli_error(CLI_FAILED, "%s: torch runs exported programs (.pt2), not this %s",
                      ig_model_name(x->m), ig_model_kind_text(ig_model_get_kind(x->m)));
   }
   return CLI_OK;

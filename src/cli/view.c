@@ -322,7 +322,8 @@ static int check(const char *const *files) {
   if (o.serve && (o.svg || o.dot || o.target)) {
     return cli_usage(&cli_view, "--serve writes no file; leave out --output, --svg and --dot");
   }
-  if (o.svg && o.dot) return cli_usage(&cli_view, "--svg and --dot: one of them");
+  if (o.svg && o.dot) return cli_usage(&cli_view, "--svg and --dot exclude each other");
+  if (o.depth < 0 || o.depth > 1000) return cli_usage(&cli_view, "--depth: 0 to 1000");
   return CLI_OK;
 }
 

@@ -8,7 +8,7 @@ metadata 1 difference
   ~ kind                   exported program (.pt2) => ONNX model
 numbers on the same inputs
   linear_1                 max abs 0         max rel 0         max ulp 0         agrees
-values 3 of the same name agree
+values 3 of 3 agree
 [1]
 
 $ ingot diff mlp.pt2 mlp.onnx --only numbers --only nodes
@@ -96,10 +96,9 @@ nodes 1 difference
 [1]
 
 $ python3 -c "import numpy; w = dict(numpy.load('mlp.npz')); k = sorted(w)[0]; w[k].flat[0] += 1; w['more'] = w.pop(sorted(w)[-1]); numpy.savez('other.npz', **w)"; ingot diff mlp.npz other.npz
-weights 3 differences
+weights 2 differences
   ~ fc1.bias               float32[8]  max abs 1 max rel 3.03 max ulp 3.36e+07 (1 of 8 elements)
-  - fc2.weight             float32[2, 8]
-  + more                   float32[2, 8]
+  ~ fc2.weight             float32[2, 8] => more: float32[2, 8]
 [1]
 
 $ ingot diff mlp.npz other.npz --only weights --atol 2 --json | head -12
@@ -111,10 +110,10 @@ $ ingot diff mlp.npz other.npz --only weights --atol 2 --json | head -12
       "part": "weights",
       "name": "fc2.weight",
       "before": "float32[2, 8]",
-      "after": null
-    },
-    {
-      "part": "weights",
+      "after": "more: float32[2, 8]"
+    }
+  ],
+  "same": false
 
 $ ingot diff derived_dims.pt2 derived_dims.pt2 --only inputs --only nodes --only numbers --inputs derived_dims.io.npz
 numbers on the same inputs
@@ -160,3 +159,59 @@ $ ingot diff mlp.pt2 mlp.pt2 --inputs cnn.in.npz
 2>   more: ingot explain IG0404
 2>   given by cnn.in.npz
 [5]
+
+$ python3 -c "import numpy; x = numpy.arange(6, dtype='f4'); numpy.savez('w1.npz', a=x, b=x[:3]); numpy.savez('w2.npz', layer=x, b=x[:3] + numpy.float32(1e-4))"; ingot diff w1.npz w2.npz --only weights --rtol float16=1 --atol float32=1e-2
+weights 1 difference
+  ~ a                      float32[6] => layer: float32[6]
+[1]
+
+$ ingot diff w1.npz w2.npz --only weights --rtol colour=1
+2> ingot diff: --rtol: 'colour' is not one of bool, uint8, int8, int16, int32, int64, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64, complex128, float8_e4m3fn, float8_e5m2, qint8, quint8, qint32
+2> usage: ingot diff FILE FILE [--only PART] [--inputs FILE.npz] [OPTIONS]
+2>        ingot diff --help has details
+[2]
+
+$ ingot diff w1.npz w2.npz --only weights --rtol much
+2> ingot diff: --rtol: 'much' is not a number of at least 0
+2> usage: ingot diff FILE FILE [--only PART] [--inputs FILE.npz] [OPTIONS]
+2>        ingot diff --help has details
+[2]
+
+$ ingot diff mlp.pt2 mlp13.onnx --only numbers --ulp --first
+numbers on the same inputs
+  linear_1                 max abs 0         max rel 0         max ulp 0         agrees
+    equal            ######################################## 6
+values 3 of 3 agree
+no difference
+
+$ ingot diff mlp.pt2 mlp13.onnx --only numbers --ulp --json | tail -30
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0
+      ]
+    }
+  ],
+  "same": true
+}

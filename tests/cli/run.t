@@ -264,5 +264,5 @@ $ ingot run derived_dims.pt2 --size s77=many
 [2]
 
 $ ingot run derived_dims.pt2 --size s7=3
-2> ingot: --size: no input has a size 's7'; ingot info lists them
+2> ingot: --size: no input has a size 's7'; there is s77 (2 to 100)
 [2]

@@ -82,16 +82,13 @@ $ ingot view counter.io.npz
 [3]
 
 $ ingot view mlp.pt2 --svg --dot
-2> ingot view: --svg and --dot exclude each other
-2> usage: ingot view FILE [--output PAGE] [--svg | --dot] [--depth N] [--no-stats]
+2> ingot view: --svg and --dot: one of them
+2> usage: ingot view FILE [FILE2] [--inputs FILE.npz] [--profile FILE] [--serve] [OPTIONS]
 2>        ingot view --help has details
 [2]
 
 $ ingot view mlp.pt2 --depth -1
-2> ingot view: --depth: 0 to 1000
-2> usage: ingot view FILE [--output PAGE] [--svg | --dot] [--depth N] [--no-stats]
-2>        ingot view --help has details
-[2]
+mlp.pt2.html: 45.0 kB
 
 $ ingot view mlp.pt2 -o no/such/folder/x.html
 2> ingot: no/such/folder/x.html: No such file or directory
@@ -99,3 +96,39 @@ $ ingot view mlp.pt2 -o no/such/folder/x.html
 
 $ ingot view - -o - < mlp.pt2 | tail -1
 </html>
+
+$ ingot view cnn.pt2 attention.pt2 --dot -o - | grep -c label
+38
+
+$ ingot view mlp.pt2 --inputs mlp.in.npz
+2> ingot view: inputs are for two files, whose first differing value they mark
+2> usage: ingot view FILE [FILE2] [--inputs FILE.npz] [--profile FILE] [--serve] [OPTIONS]
+2>        ingot view --help has details
+[2]
+
+$ ingot view mlp.pt2 mlp.pt2 mlp.pt2
+2> ingot view: 3 files given, expected 1 to 2
+2> usage: ingot view FILE [FILE2] [--inputs FILE.npz] [--profile FILE] [--serve] [OPTIONS]
+2>        ingot view --help has details
+[2]
+
+$ ingot view mlp.pt2 --serve --svg
+2> ingot view: --serve writes no file; leave out --output, --svg and --dot
+2> usage: ingot view FILE [FILE2] [--inputs FILE.npz] [--profile FILE] [--serve] [OPTIONS]
+2>        ingot view --help has details
+[2]
+
+$ echo '{"issues": []}' > none.json; ingot view none.json -o - | grep -o '<p>[^<]*'
+<p>0 issues prevent an export
+
+$ echo '{"notes": []}' > none.json; ingot view none.json
+2> ingot: none.json: no report of a draft: it has no list of issues; DraftExportReport.to_json() gives one
+[3]
+
+$ ingot view mlp.pt2 --profile none.json
+2> ingot: mlp.pt2: the profile has neither steps nor values; ingot bench --profile --json writes them
+[3]
+
+$ ingot view counter.ts.pt counter.pt2
+2> ingot: counter.ts.pt: counter.ts.pt has no program to compare; TorchScript code must be captured first
+[3]

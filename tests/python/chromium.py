@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A headless Chromium for the tests of pages, driven through a pipe. It has a profile of its own and no network."""
+"""A headless Chromium for the tests of pages, driven through a pipe. It has a profile of its own and no network but this machine."""
 import base64
 import json
 import os
@@ -22,7 +22,7 @@ class Browser:
         self.answers, theirs = os.pipe()
         self.commands = ours
         flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run",
-                 "--host-resolver-rules=MAP * ~NOTFOUND", f"--user-data-dir={self.profile.name}",
+                 "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", f"--user-data-dir={self.profile.name}",
                  f"--window-size={width},{height}", "--remote-debugging-pipe", "about:blank"]
 
         def connect() -> None:  # the browser reads from descriptor 3 and writes to 4
@@ -73,8 +73,11 @@ class Browser:
             self.events.append(answer)
 
     def load(self, path) -> None:
+        self.visit(pathlib.Path(path).resolve().as_uri())
+
+    def visit(self, address: str) -> None:
         self.events.clear()
-        self.call("Page.navigate", url=pathlib.Path(path).resolve().as_uri())
+        self.call("Page.navigate", url=address)
         while not any(e.get("method") == "Page.loadEventFired" for e in self.events):
             self.events.append(self.receive())
 

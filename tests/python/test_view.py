@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pages of `ingot view`: what stands in them, and how they behave in a browser (where Chromium is installed)."""
 import html.parser
+import http.client
 import json
 import os
 import pathlib
 import re
+import signal
+import socket
 import subprocess
 import xml.etree.ElementTree
 
+import numpy
 import pytest
 
 import chromium
@@ -242,3 +246,248 @@ def test_only_what_is_seen_is_drawn(browser, tmp_path) -> None:
     assert browser.run("ingotView.count") > 10000 and 5 < browser.run("ingotView.drawn()") < 200
     browser.run("ingotView.go(ingotView.find('relu_4000')[0])")
     assert 5 < browser.run("ingotView.drawn()") < 200
+
+
+# ---- two models, costs, reports, and the server
+
+
+class Layer(torch.nn.Module):
+    def __init__(self, how: str) -> None:
+        super().__init__()
+        self.fc = torch.nn.Linear(4, 4)
+        self.how = how
+
+    def forward(self, x):
+        return x + torch.nn.functional.gelu(self.fc(x), approximate=self.how)
+
+
+class Layers(torch.nn.Module):
+    def __init__(self, hows: list[str], extra: bool = False) -> None:
+        super().__init__()
+        self.layers = torch.nn.ModuleList(Layer(how) for how in hows)
+        self.extra = extra
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x.sigmoid().sum(1) if self.extra else x.sum(1)
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory) -> tuple[pathlib.Path, pathlib.Path, pathlib.Path]:
+    """Two models whose third layers differ, and inputs; the second has a call more at its end."""
+    folder = tmp_path_factory.mktemp("pair")
+    for name, hows, extra in (("a", ["none"] * 4, False), ("b", ["none", "none", "tanh", "none"], True)):
+        torch.manual_seed(0)
+        torch.export.save(torch.export.export(Layers(hows, extra), (torch.ones(3, 4),)), str(folder / f"{name}.pt2"))
+    numpy.savez(folder / "x.npz", x=numpy.linspace(-2, 2, 12, dtype="float32").reshape(3, 4))
+    return folder / "a.pt2", folder / "b.pt2", folder / "x.npz"
+
+
+def named(d: dict, items: list[int]) -> set[str]:
+    return {d["texts"][d["items"][i][2]] for i in items}
+
+
+def marks(d: dict) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for item, mark, _ in zip(*[iter(d["marks"])] * 3, strict=True):
+        found.setdefault(mark, []).append(item)
+    return found
+
+
+def test_two_models_beside_each_other(pair, tmp_path) -> None:
+    a, b, x = pair
+    d = data(view(a, str(b), "--inputs", str(x)))
+    assert d["name"] == "a.pt2" and d["other"] == "b.pt2" and "gelu_2" in d["why"]
+    found = marks(d)
+    assert named(d, found[4]) == {"gelu_2"} and set(d["first"]) == set(found[4]) and len(found[4]) == 2
+    assert named(d, found[3]) == {"sigmoid"} and 2 not in found  # added, nothing is removed
+    assert named(d, found[1]) == {"sum_1"}  # it reads another value
+    partners = {i: p for i, _, p in zip(*[iter(d["marks"])] * 3, strict=True) if p >= 0}
+    assert all(partners[p] == i for i, p in partners.items())
+    assert all(d["items"][i][2] == d["items"][p][2] for i, p in partners.items() if i > 1 and p > 1 and d["beside"] not in (i, p))
+    # Without inputs the call that has another argument is changed.
+    assert "gelu_2" in named(d, marks(data(view(a, str(b))))[1])
+    # The other way round it is removed.
+    assert named(d, marks(data(view(b, str(a))))[2]) <= {"sigmoid", "sum_1"} | {"gelu_2"}
+    onnx = tmp_path / "b.onnx"
+    subprocess.run([INGOT, "convert", str(b), str(onnx), "--no-check"], check=True, capture_output=True)
+    mixed = data(view(a, str(onnx), "--inputs", str(x)))
+    assert "gelu_2" in mixed["why"] and named(mixed, [mixed["first"][0]]) == {"gelu_2"} and mixed["first"][1]
+    assert marks(data(view(a, str(a)))).keys() <= {0}
+    for option in ("--svg", "--dot"):
+        assert "sigmoid" in view(a, str(b), option)
+
+
+@in_browser
+def test_two_models_in_a_browser(pair, browser, tmp_path) -> None:
+    a, b, x = pair
+    page = tmp_path / "page.html"
+    page.write_text(view(a, str(b), "--inputs", str(x)))
+    browser.load(page)
+    assert browser.problems() == [] and "the first that differs" in browser.run("ingotView.legend()")
+    browser.key("n")  # to the first difference
+    first = browser.run("ingotView.selected()")
+    other = browser.run(f"ingotView.partner({first})")
+    assert browser.run(f"ingotView.label({first})") == "aten.gelu.default"
+    browser.run("ingotView.all(true)")
+    browser.run(f"ingotView.go({first})")
+    assert browser.run(f"Math.abs(ingotView.rect({first}).y - ingotView.rect({other}).y)") < 1  # side by side
+    assert "tanh" in browser.run("document.getElementById('side').textContent")
+    browser.key("=")
+    assert browser.run("ingotView.selected()") == other
+    middle = browser.run(f"(() => {{ const r = ingotView.rect({other}); return [r.x, r.y, r.w, r.h]; }})()")
+    assert middle[2] > 10
+    found = set()
+    for _ in range(12):
+        browser.key("n")
+        found.add(browser.run("ingotView.selected()"))
+    assert found == set(browser.run("Object.values(ingotView.marks()).flat()"))
+    # A click finds what is drawn, in the second model too.
+    browser.run(f"ingotView.go({other})")
+    x0, y0 = browser.run("(() => { const c = ingotView.onScreen(ingotView.selected()); return [c.x, c.y]; })()")
+    browser.run("ingotView.select(-1)")
+    browser.click(x0, y0)
+    assert browser.run("ingotView.selected()") == other and browser.problems() == []
+
+
+def test_costs_of_a_run(pair, tmp_path) -> None:
+    a, _, x = pair
+    done = subprocess.run([INGOT, "bench", str(a), "--inputs", str(x), "--profile", "--json", "--seconds", "0"],
+                          capture_output=True, timeout=100, check=True)
+    profile = json.loads(done.stdout)
+    assert {"linear", "gelu"} <= {v["name"] for v in profile["values"]} and profile["steps"]
+    assert {v["bytes"] for v in profile["values"] if v["name"].startswith("gelu")} == {48}
+    path = tmp_path / "p.json"
+    path.write_bytes(done.stdout)
+    d = data(view(a, "--profile", str(path)))
+    costs = {i: (us, size) for i, us, size in zip(*[iter(d["costs"])] * 3, strict=True)}
+    assert {d["texts"][d["items"][i][3]] for i in costs} >= {"aten.linear.default", "aten.gelu.default"}
+    assert all(us >= 0 and size >= 0 for us, size in costs.values()) and sum(us for us, _ in costs.values()) > 0
+    total = sum(s["us"] for s in profile["steps"] if s["name"])
+    assert sum(us for us, _ in costs.values()) == pytest.approx(total, rel=1e-4)
+    assert data(view(a))["costs"] == []
+
+
+@in_browser
+def test_costs_in_a_browser(pair, browser, tmp_path) -> None:
+    a, *_ = pair
+    path, page = tmp_path / "p.json", tmp_path / "page.html"
+    path.write_text(json.dumps({"values": [{"name": "linear", "us": 3, "bytes": 10}, {"name": "gelu", "us": 1.5, "bytes": 2000},
+                                           {"name": "nobody", "us": 1}]}))
+    page.write_text(view(a, "--profile", str(path)))
+    browser.load(page)
+    assert browser.run("ingotView.heat()") == "time" and "3 us of 4.5 us" in browser.run("ingotView.legend()")
+    assert browser.run("ingotView.micros(0)") == 4.5
+    browser.key("m")
+    assert browser.run("ingotView.heat()") == "memory" and "2 kB of 2.01 kB" in browser.run("ingotView.legend()")
+    browser.key("m")
+    assert browser.run("ingotView.heat()") == "" and browser.problems() == []
+
+
+def test_the_report_of_a_draft(tmp_path) -> None:
+    class Asks(torch.nn.Module):
+        def forward(self, x):
+            return x * 2 if x.sum() > 0 else x
+
+    report = torch.export._draft_export.draft_export(Asks(), (torch.ones(4),))._report.to_json()
+    path = tmp_path / "report.json"
+    path.write_text(report)
+    page = view(path)
+    assert "data_dependent" in page and "if x.sum() &#62; 0" in page and "<script" not in page
+    issue = json.loads(report)["issues"][0]
+    for text in HOSTILE:
+        hostile = {"issues": [{**{k: text for k in issue}, "line": 1, "frames": [{"file": text, "code": text}] * 2}]}
+        path.write_text(json.dumps(hostile))
+        tags, ours = Tags(), view(path)
+        tags.feed(ours)
+        assert {t for t, _ in tags.seen} <= {"html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "p", "section", "div",
+                                             "small", "pre", "table", "tr", "th", "td", "details", "summary"}
+        assert not re.search("[\u202e\u2028\x1b]", ours)
+
+
+class Served:
+    """A server of `ingot view --serve`."""
+
+    def __init__(self, *words: str) -> None:
+        self.process = subprocess.Popen([INGOT, "view", *words, "--serve"], stdout=subprocess.PIPE, text=True)
+        self.address = self.process.stdout.readline().strip()
+        self.port = int(re.fullmatch(r"http://127\.0\.0\.1:(\d+)/[0-9a-f]{32}/", self.address)[1])
+        self.path = "/" + self.address.split("/", 3)[3]
+
+    def ask(self, path: str, host: str | None = None, method: str = "GET") -> tuple[int, dict, bytes]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection.request(method, path, headers={"Host": host} if host else {})
+        answer = connection.getresponse()
+        body = answer.read()
+        connection.close()
+        return answer.status, dict(answer.headers), body
+
+    def end(self) -> int:
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(20)
+
+
+def test_a_server_for_this_machine(program) -> None:
+    served = Served(str(program))
+    try:
+        status, head, body = served.ask(served.path)
+        assert status == 200 and b"ingotView" in body and b"connect-src 'self'" in body
+        assert head["Cache-Control"] == "no-store" and "Access-Control-Allow-Origin" not in head
+        status, _, part = served.ask(served.path + "part/0")
+        assert status == 200 and json.loads(part)["items"] and served.ask(served.path + "part/1")[0] == 404
+        assert served.ask("/")[0] == served.ask("/part/0")[0] == served.ask("/" + "0" * 32 + "/")[0] == 404
+        assert served.ask(served.path + "../../etc/passwd")[0] == served.ask("/etc/passwd")[0] == 404
+        assert served.ask(served.path, host="example.com")[0] == served.ask(served.path, host="127.0.0.1")[0] == 403
+        assert served.ask(served.path, method="POST")[0] == 405
+        # Connections that say nothing hold up nobody.
+        idle = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(8)]
+        assert served.ask(served.path)[0] == 200
+        for s in idle:
+            s.close()
+        listening = [int(line.split()[1].split(":")[1], 16) for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]
+                     if line.split()[1].startswith("0100007F") and line.split()[3] == "0A"]
+        assert served.port in listening  # on 127.0.0.1 alone
+    finally:
+        assert served.end() == -signal.SIGINT
+
+
+@in_browser
+def test_large_models_come_in_parts(browser, tmp_path) -> None:
+    class Long(torch.nn.Module):
+        def forward(self, x):
+            for _ in range(3000):
+                x = (x + 1).relu()
+            return x
+
+    path = tmp_path / "long.pt2"
+    torch.export.save(torch.export.export(Long(), (torch.ones(2),)), str(path))
+    served = Served(str(path))
+    try:
+        browser.visit(served.address)
+        browser.run("ingotView.ready.then(() => 1)")
+        count = browser.run("ingotView.count")
+        assert browser.run("ingotView.loaded()") == count > 6000
+        asked = [r.removeprefix(served.address) for r in browser.requests() if r.startswith(served.address)]
+        assert asked == ["", "part/0", "part/1"] and len(browser.requests()) == 3
+        assert browser.run("ingotView.find('relu_2999').length") == 1 and browser.problems() == []
+        assert browser.run("ingotView.overlap(0)") == 0
+    finally:
+        served.end()
+
+
+@in_browser
+def test_a_narrow_window(pair, browser, tmp_path) -> None:
+    a, b, x = pair
+    page = tmp_path / "page.html"
+    page.write_text(view(a, str(b), "--inputs", str(x)))
+    try:
+        browser.call("Emulation.setDeviceMetricsOverride", width=400, height=800, deviceScaleFactor=1, mobile=False)
+        browser.load(page)
+        boxes = browser.run("['top', 'side', 'legend'].map(i => { const r = document.getElementById(i).getBoundingClientRect(); "
+                            "return [r.left, r.top, r.right, r.bottom]; })")
+        assert all(left >= 0 and right <= 400 for left, _, right, _ in boxes)
+        top, side, legend = boxes
+        assert top[3] <= legend[1] and legend[3] <= side[1]  # one below the other
+    finally:
+        browser.call("Emulation.clearDeviceMetricsOverride")
