@@ -177,7 +177,8 @@ static void json_value(const char *key, const ig_trace *t, int64_t i) {
   cli_json_key("file");
   cli_json_str(v.at.file);
   cli_json_key("line");
-  cli_json_int(v.at.line);
+  if (v.at.file) cli_json_int(v.at.line);
+  if (!v.at.file) cli_json_null();
   cli_json_key("source");
   cli_json_str(v.at.code);
   cli_json_close('}');

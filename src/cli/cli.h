@@ -136,7 +136,7 @@ typedef enum cli_style {
   CLI_BLUE,
   CLI_CYAN,
 } cli_style;
-// Output goes through less if stdout is a terminal, unless PAGER names another program, is empty or
+// Output goes through less if stdin and stdout are a terminal, unless PAGER names another program, is empty or
 // "cat". Colours stay as they were.
 void cli_page(void);
 void cli_page_end(void);  // waits until it was read

@@ -33,7 +33,8 @@ static int pager = -1;
 void cli_page(void) {
   const char *given = getenv("PAGER");
   const char *term = getenv("TERM");
-  if (!ig_host_is_terminal(stdout) || !term || strcmp(term, "dumb") == 0) return;
+  if (!ig_host_is_terminal(stdin) || !ig_host_is_terminal(stdout)) return;
+  if (!term || strcmp(term, "dumb") == 0) return;
   if (given && (!*given || strcmp(given, "cat") == 0)) return;
   bool color_now = colored(stdout);
   const char *less[] = {"less", "-FRX", NULL};

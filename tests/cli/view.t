@@ -82,13 +82,16 @@ $ ingot view counter.io.npz
 [3]
 
 $ ingot view mlp.pt2 --svg --dot
-2> ingot view: --svg and --dot: one of them
+2> ingot view: --svg and --dot exclude each other
 2> usage: ingot view FILE [FILE2] [--inputs FILE.npz] [--profile FILE] [--serve] [OPTIONS]
 2>        ingot view --help has details
 [2]
 
 $ ingot view mlp.pt2 --depth -1
-mlp.pt2.html: 45.0 kB
+2> ingot view: --depth: 0 to 1000
+2> usage: ingot view FILE [FILE2] [--inputs FILE.npz] [--profile FILE] [--serve] [OPTIONS]
+2>        ingot view --help has details
+[2]
 
 $ ingot view mlp.pt2 -o no/such/folder/x.html
 2> ingot: no/such/folder/x.html: No such file or directory

@@ -97,7 +97,7 @@ def test_transcript(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
         assert not wrong, "\n\n".join(wrong)
 
 
-COMMANDS = ["info", "show", "run", "convert", "diff", "verify", "shapes", "stats", "view", "bench", "score"]
+COMMANDS = ["info", "show", "run", "convert", "diff", "bisect", "verify", "shapes", "stats", "view", "bench", "score"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -164,11 +164,11 @@ def test_debug_nan(third: float, nan: str | None, overflow: str | None, tmp_path
     assert ("first overflow" in done.stdout) == bool(overflow)
 
 
-def on_a_terminal(*words: str, env: dict[str, str] | None = None) -> str:
-    """What a person sees: stdout and stderr are one terminal."""
+def on_a_terminal(*words: str, env: dict[str, str] | None = None, reads: bool = False) -> str:
+    """What a person sees: stdout and stderr are one terminal; reads: stdin too."""
     master, slave = pty.openpty()
     env = environment() | {"TERM": "xterm"} | (env or {})
-    done = subprocess.Popen([INGOT, *words], stdout=slave, stderr=slave, env=env)
+    done = subprocess.Popen([INGOT, *words], stdin=slave if reads else None, stdout=slave, stderr=slave, env=env)
     os.close(slave)
     seen = b""
     while True:
@@ -191,6 +191,22 @@ def test_colours_are_for_terminals_that_want_them() -> None:
     assert "\x1b[" not in on_a_terminal("info", model, env={"TERM": "dumb"})
     assert "\x1b[" not in on_a_terminal("info", model, "--color=never")
     assert "\x1b[" in on_a_terminal("info", model, "--color=always", env={"NO_COLOR": "1"})
+
+
+def test_long_output_goes_through_a_pager(tmp_path: pathlib.Path) -> None:
+    model = str(ROOT / "tests/pt2/data/mlp.pt2")
+    pager = tmp_path / "pager"
+    pager.write_text("#!/bin/sh\nsed 's/^/PAGED /'\n")
+    pager.chmod(0o755)
+    seen = on_a_terminal("info", model, env={"PAGER": str(pager)}, reads=True)
+    assert "PAGED " in seen and "\x1b[1m" in seen  # colours stay
+    assert "\x1b[" not in on_a_terminal("info", model, env={"PAGER": str(pager), "NO_COLOR": "1"}, reads=True)
+    for quiet in ({"PAGER": "cat"}, {"PAGER": ""}, {"PAGER": str(pager), "TERM": "dumb"}):
+        assert "PAGED" not in on_a_terminal("info", model, env=quiet, reads=True)
+    assert "PAGED" not in on_a_terminal("info", model, env={"PAGER": str(pager)})  # stdin is no terminal
+    assert "PAGED" not in on_a_terminal("verify", model, env={"PAGER": str(pager)}, reads=True)
+    piped = subprocess.run([INGOT, "info", model], env=environment() | {"PAGER": str(pager)}, capture_output=True, text=True)
+    assert "PAGED" not in piped.stdout
 
 
 def test_progress_appears_after_a_second_and_goes() -> None:
