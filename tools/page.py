@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pages of `ingot view` as C: tools/page.py src/view/page.html > view_page.inc
 
-A page has one style sheet and at most one script. Their checksums go into its Content-Security-Policy, so that a browser runs
-nothing else. What stands before @MORE@ (in the policy), before and after
-@DATA@ become arrays: page_policy, page_head, page_tail.
+A page has one style sheet and at most one script. Their checksums go into its Content-Security-Policy, so that a
+browser runs nothing else. What stands before @MORE@ (in the policy), before and after @DATA@ become arrays.
 """
 import base64
 import hashlib

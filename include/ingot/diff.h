@@ -64,9 +64,9 @@ typedef struct ig_model_change {
 } ig_model_change;
 
 typedef struct ig_diff_options {
-  size_t size;           // sizeof(ig_diff_options)
-  unsigned parts;        // of ig_diff_part; 0: all
-  ig_tolerance weights;  // as above; {0, 0}: they must be equal
+  size_t size;                     // sizeof(ig_diff_options)
+  unsigned parts;                  // of ig_diff_part; 0: all
+  ig_tolerance weights;            // as above; {0, 0}: they must be equal
   const ig_tolerance *tolerances;  // of weights by dtype (IG_DTYPE_COUNT of them); NULL: `weights`
 } ig_diff_options;
 

@@ -34,6 +34,7 @@
 #include "ingot/text.h"
 #include "ingot/texts.h"
 #include "ingot/threads.h"
+#include "ingot/trace.h"
 #include "ingot/version.h"
 #include "ingot/view.h"
 

@@ -19,9 +19,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 
 enum {
-  TOKEN = 16,     // bytes of the secret
+  BYTES = 16,     // of the secret
+  TOKEN = 32,     // its letters
   HEAD = 8192,    // of a request
   PLACES = 32,    // connections at a time
   PATIENCE = 20,  // seconds that a connection may take without progress
@@ -41,17 +43,17 @@ typedef struct connection {
 struct ig_server {
   int fd;
   unsigned port;
-  char token[2 * TOKEN + 1];
+  char token[TOKEN + 1];
   char address[96];
   connection at[PLACES];
 };
 
 // ---- opening
 
-static bool make_token(char text[2 * TOKEN + 1]) {
-  uint8_t secret[TOKEN];
+static bool make_token(char text[TOKEN + 1]) {
+  uint8_t secret[BYTES];
   if (getentropy(secret, sizeof secret) != 0) return false;
-  for (size_t i = 0; i < TOKEN; i++) (void)snprintf(text + 2 * i, 3, "%02x", secret[i]);
+  for (size_t i = 0; i < BYTES; i++) (void)snprintf(text + 2 * i, 3, "%02x", secret[i]);
   return true;
 }
 
@@ -114,8 +116,8 @@ static char *compose(const char *status, const ig_served *what, size_t *length) 
                    "Cross-Origin-Opener-Policy: same-origin\r\nConnection: close\r\n\r\n",
                    status, what->type, what->n, what->policy ? "Content-Security-Policy: " : "",
                    what->policy ? what->policy : "", what->policy ? "\r\n" : "");
-  if (n < 0 || (size_t)n >= sizeof head || what->n > SIZE_MAX - sizeof head) return NULL;
-  char *text = malloc((size_t)n + what->n + 1);
+  size_t whole = ig_mem_add(what->n, sizeof head);  // room for the head and a zero
+  char *text = n > 0 && (size_t)n < sizeof head && whole < IG_SIZE_NONE ? malloc(whole) : NULL;
   if (!text) return NULL;
   memcpy(text, head, (size_t)n);
   if (what->n) memcpy(text + n, what->data, what->n);
@@ -135,7 +137,7 @@ static char *refuse(const char *status, size_t *length) {
 // Takes the same time wherever the first difference is.
 static bool same_token(const char *a, const char *b) {
   unsigned char differs = 0;
-  for (size_t i = 0; i < (size_t)2 * TOKEN; i++) differs |= (unsigned char)(a[i] ^ b[i]);
+  for (size_t i = 0; i < TOKEN; i++) differs |= (unsigned char)(a[i] ^ b[i]);
   return differs == 0;
 }
 
@@ -190,10 +192,12 @@ char *ig_server_answer(const ig_server *s, const char *head, size_t n, ig_serve_
   }
   if (!is_our_host(s, line + 1, end)) return refuse("403 Forbidden", length);
   size_t size = (size_t)(space - from);
-  bool ours = size > (size_t)2 * TOKEN && same_token(from, s->token) && from[2 * TOKEN] == '/';
-  if (!ours || size - 2 * TOKEN - 1 >= sizeof path) return refuse("404 Not Found", length);
-  memcpy(path, from + 2 * TOKEN + 1, size - 2 * TOKEN - 1);
-  path[size - 2 * TOKEN - 1] = 0;
+  bool ours = size > TOKEN && same_token(from, s->token) && from[TOKEN] == '/';
+  if (!ours || size - TOKEN - 1 >= sizeof path) return refuse("404 Not Found", length);
+  const char *rest = &from[TOKEN + 1];
+  size_t left = size - TOKEN - 1;
+  memcpy(path, rest, left);
+  path[left] = 0;
   ig_served what = {.type = NULL};
   if (!fn(user, path, &what)) return refuse("404 Not Found", length);
   return compose("200 OK", &what, length);

@@ -12,7 +12,7 @@ typedef struct ig_server ig_server;
 
 // What is served at a path.
 typedef struct ig_served {
-  const char *type;  // "text/html; charset=utf-8"
+  const char *type;    // "text/html; charset=utf-8"
   const char *policy;  // Content-Security-Policy; NULL: none
   const char *data;
   size_t n;

@@ -407,7 +407,8 @@ static const cli_option options[] = {
     {"--threads", "-t", "N", CLI_INT, &o.threads, "threads to use (default: all processors)"},
     {"--seconds", "-s", "X", CLI_REAL, &o.seconds, "how long to measure (default 2; 0: one run)"},
     {"--profile", "-p", NULL, CLI_SWITCH, &o.profile,
-     "the time of every step of the plan, the longest first; with --json\nalso of every value, which ingot view --profile takes"},
+     "the time of every step of the plan, the longest first; with --json\nalso of every value, "
+     "which ingot view --profile takes"},
     CLI_FEED_OPTIONS(o.feed),
     {"--json", NULL, NULL, CLI_SWITCH, &o.json,
      "JSON output, with every sample; docs/command.md lists the fields"},

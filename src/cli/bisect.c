@@ -20,7 +20,7 @@ static struct {
 typedef struct side {
   ig_model *m;
   ig_session *s;
-  ig_trace *t;
+  ig_run_trace *t;
   const char *runtime;
 } side;
 
@@ -65,10 +65,10 @@ static int trace_side(ig_ctx *c, side *x) {
   const char *file = ig_model_name(x->m);
   bool planned = is(x, "ingot");
   if (planned || is(x, "interpreter")) {
-    if (ig_trace_run(c, x->m, x->s, planned, &x->t) == IG_OK) return CLI_OK;
+    if (ig_run_trace_take(c, x->m, x->s, planned, &x->t) == IG_OK) return CLI_OK;
     return cli_fail(c, file, CLI_FAILED);
   }
-  if (ig_trace_begin(c, x->m, x->s, &x->t) != IG_OK) return cli_fail(c, file, CLI_FAILED);
+  if (ig_run_trace_begin(c, x->m, x->s, &x->t) != IG_OK) return cli_fail(c, file, CLI_FAILED);
   return cli_foreign_run(c, x->runtime, x->m, x->s, x->t);
 }
 
@@ -88,7 +88,7 @@ static int trace_both(ig_ctx *c, side *a, side *b) {
 
 // ---- report
 
-static void print_place(const ig_trace_value *v) {
+static void print_place(const ig_run_trace_value *v) {
   char type[160];
   ig_value value = {.kind = IG_KIND_TENSOR, .tensor = v->tensor};
   cli_put(stdout, CLI_CYAN, "%s", v->name[0] ? v->name : "a value");
@@ -102,7 +102,7 @@ static void print_place(const ig_trace_value *v) {
   }
 }
 
-static void print_numbers(const ig_trace_value *x, const ig_trace_value *y,
+static void print_numbers(const ig_run_trace_value *x, const ig_run_trace_value *y,
                           const ig_tensor_diff *d) {
   if (d->why[0]) {
     cli_out("  %s\n", d->why);
@@ -118,8 +118,8 @@ static void print_numbers(const ig_trace_value *x, const ig_trace_value *y,
 
 static void print_reads(const side *a, const ig_divergence *d) {
   for (size_t i = 0; i < d->nreads; i++) {
-    ig_trace_value v;
-    (void)ig_trace_at(a->t, (size_t)d->reads[i].a, &v);
+    ig_run_trace_value v;
+    (void)ig_run_trace_at(a->t, (size_t)d->reads[i].a, &v);
     cli_out("  reads %s", v.name[0] ? v.name : v.target);
     if (d->reads[i].b < 0) {
       cli_out(", %s\n", v.target[0] ? "which the other run does not have" : "which is given");
@@ -137,16 +137,16 @@ static void print_report(const side *a, const side *b, const ig_divergence *d) {
     cli_out("\n");
     return;
   }
-  ig_trace_value x;
-  ig_trace_value y;
-  (void)ig_trace_at(a->t, (size_t)d->first.a, &x);
+  ig_run_trace_value x;
+  ig_run_trace_value y;
+  (void)ig_run_trace_at(a->t, (size_t)d->first.a, &x);
   cli_put(stdout, CLI_RED, "first difference%s\n", d->in_outputs ? "" : ", outputs agree");
   cli_out("  %s: ", a->runtime);
   print_place(&x);
   if (d->first.b < 0) {
     cli_out("  %s: nothing corresponds to it\n", b->runtime);
   } else {
-    (void)ig_trace_at(b->t, (size_t)d->first.b, &y);
+    (void)ig_run_trace_at(b->t, (size_t)d->first.b, &y);
     cli_out("  %s: ", b->runtime);
     print_place(&y);
     print_numbers(&x, &y, &d->first.diff);
@@ -156,10 +156,10 @@ static void print_report(const side *a, const side *b, const ig_divergence *d) {
 
 // ---- JSON
 
-static void json_value(const char *key, const ig_trace *t, int64_t i) {
-  ig_trace_value v;
+static void json_value(const char *key, const ig_run_trace *t, int64_t i) {
+  ig_run_trace_value v;
   cli_json_key(key);
-  if (i < 0 || !ig_trace_at(t, (size_t)i, &v)) {
+  if (i < 0 || !ig_run_trace_at(t, (size_t)i, &v)) {
     cli_json_null();
     return;
   }
@@ -184,7 +184,7 @@ static void json_value(const char *key, const ig_trace *t, int64_t i) {
   cli_json_close('}');
 }
 
-static void json_pair(const side *a, const side *b, const ig_trace_pair *p) {
+static void json_pair(const side *a, const side *b, const ig_run_trace_pair *p) {
   cli_json_open('{');
   json_value("a", a->t, p->a);
   json_value("b", b->t, p->b);
@@ -230,7 +230,7 @@ static int compare(ig_ctx *c, side *a, side *b, const ig_tolerance *tolerances) 
   int code = trace_both(c, a, b);
   if (code != CLI_OK) return code;
   cli_stage("comparing", 0, "");
-  ig_status st = ig_trace_compare(c, a->t, b->t, tolerances, &d);
+  ig_status st = ig_run_trace_compare(c, a->t, b->t, tolerances, &d);
   cli_stage_end();
   if (st != IG_OK) return cli_fail(c, ig_model_name(a->m), CLI_FAILED);
   if (o.json) json_report(a, b, &d);
@@ -239,7 +239,7 @@ static int compare(ig_ctx *c, side *a, side *b, const ig_tolerance *tolerances) 
 }
 
 static void close_side(side *x) {
-  ig_trace_free(x->t);
+  ig_run_trace_free(x->t);
   ig_session_free(x->s);
   ig_model_free(x->m);
 }

@@ -62,8 +62,9 @@ typedef struct cli_command {
   int nfiles;
   bool more;  // takes further words behind its files
   int most;   // more files are allowed up to so many; 0: nfiles is meant
+  int most;    // more files are allowed up to so many; 0: nfiles is meant
   bool pages;  // what it prints is to be read: by less on a terminal
-  bool each;  // takes any number of files (nfiles 0: or none), and runs for one after the other
+  bool each;   // takes any number of files (nfiles 0: or none), and runs for one after the other
   int (*run)(ig_ctx *c, const char *const *files);
 } cli_command;
 
@@ -136,10 +137,10 @@ typedef enum cli_style {
   CLI_BLUE,
   CLI_CYAN,
 } cli_style;
-// Output goes through less if stdin and stdout are a terminal, unless PAGER names another program, is empty or
-// "cat". Colours stay as they were.
+// Output goes through less if stdin and stdout are a terminal, unless PAGER names another program,
+// is empty or "cat". Colours stay as they were.
 void cli_page(void);
-void cli_page_end(void);  // waits until it was read
+void cli_page_end(void);               // waits until it was read
 bool cli_set_color(const char *when);  // "auto", "always", "never"; false: another word
 // Prints with a style if the stream supports colours. Like everything here that prints, it escapes
 // control characters, except the line breaks of the format.

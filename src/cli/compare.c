@@ -122,8 +122,8 @@ void cli_print_ulps(const int64_t *ulps) {
     char label[40];
     if (!ulps[i]) continue;
     int width = (int)(WIDTH * ((double)ulps[i] / (double)most));
-    cli_out("    %-16s %-40.*s %" PRId64 "\n", ulp_label(i, label, sizeof label),
-            width ? width : 1, bar, ulps[i]);
+    cli_out("    %-16s %-40.*s %" PRId64 "\n", ulp_label(i, label, sizeof label), width ? width : 1,
+            bar, ulps[i]);
   }
 }
 

@@ -108,19 +108,19 @@ static void json_changes(const ig_model_change *const *list, size_t n) {
 // The values of both runs, matched.
 typedef struct tracer {
   ig_ctx *c;
-  ig_trace *a;
-  ig_trace *b;
+  ig_run_trace *a;
+  ig_run_trace *b;
   ig_divergence d;
 } tracer;
 
 static void tracer_free(tracer *t) {
-  ig_trace_free(t->a);
-  ig_trace_free(t->b);
+  ig_run_trace_free(t->a);
+  ig_run_trace_free(t->b);
 }
 
-static const char *name_of(const ig_trace *t, int64_t i) {
-  ig_trace_value v;
-  return i >= 0 && ig_trace_at(t, (size_t)i, &v) ? v.name : "";
+static const char *name_of(const ig_run_trace *t, int64_t i) {
+  ig_run_trace_value v;
+  return i >= 0 && ig_run_trace_at(t, (size_t)i, &v) ? v.name : "";
 }
 
 static void print_first(const tracer *t) {
@@ -130,8 +130,8 @@ static void print_first(const tracer *t) {
     cli_out("\n");
     return;
   }
-  ig_trace_value v;
-  (void)ig_trace_at(t->a, (size_t)t->d.first.a, &v);
+  ig_run_trace_value v;
+  (void)ig_run_trace_at(t->a, (size_t)t->d.first.a, &v);
   const char *other = name_of(t->b, t->d.first.b);
   cli_out("; the first that differs: %s", v.target);
   if (t->d.first.b < 0) cli_out(", to which nothing corresponds");
@@ -213,8 +213,8 @@ static bool compare_outputs(ig_ctx *c, const sides *s) {
 }
 
 // A run, whose values are kept if the first that differs is asked for.
-static bool run_one(ig_ctx *c, const ig_model *m, ig_session *s, ig_trace **t) {
-  return (o.first ? ig_trace_run(c, m, s, false, t) : ig_session_run(s)) == IG_OK;
+static bool run_one(ig_ctx *c, const ig_model *m, ig_session *s, ig_run_trace **t) {
+  return (o.first ? ig_run_trace_take(c, m, s, false, t) : ig_session_run(s)) == IG_OK;
 }
 
 // Both on the same inputs; false: one does not run, and `why` says which and why.
@@ -225,7 +225,7 @@ static bool run_both(ig_ctx *c, const sides *s, tracer *t, char *why, size_t cap
     m = s->b;
     ok = ig_session_copy_inputs(s->x, s->y) == IG_OK && run_one(c, s->b, s->y, &t->b);
   }
-  ok = ok && (!o.first || ig_trace_compare(c, t->a, t->b, tolerances, &t->d) == IG_OK);
+  ok = ok && (!o.first || ig_run_trace_compare(c, t->a, t->b, tolerances, &t->d) == IG_OK);
   if (ok) return true;
   (void)snprintf(why, cap, "%.100s does not run on these inputs: %.300s", ig_model_name(m),
                  ig_ctx_error(c));
@@ -374,9 +374,11 @@ static const cli_option options[] = {
      "times"},
     {"--all", "-a", NULL, CLI_SWITCH, &o.all, "list every difference, however many there are"},
     {"--first", "-f", NULL, CLI_SWITCH, &o.first,
-     "find the first intermediate value that differs; values are matched\nby their numbers, names need not agree"},
+     "find the first intermediate value that differs; values are matched\nby their numbers, names "
+     "need not agree"},
     CLI_FEED_OPTIONS(o.feed),
-    CLI_TOLERANCE_OPTIONS(o.rtol, o.atol, " of numbers and weights (which must be equal otherwise)"),
+    CLI_TOLERANCE_OPTIONS(o.rtol, o.atol,
+                          " of numbers and weights (which must be equal otherwise)"),
     {"--ulp", NULL, NULL, CLI_SWITCH, &o.ulp,
      "a histogram of the distances of each output, in units of the last\nplace"},
     {"--json", NULL, NULL, CLI_SWITCH, &o.json, "JSON output; docs/command.md lists the fields"},

@@ -307,10 +307,11 @@ static const char *list_sizes(const ig_model *m, char *text, size_t cap) {
       const ig_model_dim *dim = ports[i]->dims[d];
       char entry[160];
       if (!dim->name || dim->name[strspn(dim->name, CLI_NAME_LETTERS)]) continue;
-      int len = dim->hi == INT64_MAX
-                    ? snprintf(entry, sizeof entry, "%.80s (at least %" PRId64 ")", dim->name, dim->lo)
-                    : snprintf(entry, sizeof entry, "%.80s (%" PRId64 " to %" PRId64 ")", dim->name,
-                               dim->lo, dim->hi);
+      int len =
+          dim->hi == INT64_MAX
+              ? snprintf(entry, sizeof entry, "%.80s (at least %" PRId64 ")", dim->name, dim->lo)
+              : snprintf(entry, sizeof entry, "%.80s (%" PRId64 " to %" PRId64 ")", dim->name,
+                         dim->lo, dim->hi);
       if (len < 0 || strstr(text, entry) || used + (size_t)len + 3 > cap) continue;
       used += (size_t)snprintf(text + used, cap - used, "%s%s", used ? ", " : "", entry);
     }

@@ -49,7 +49,8 @@ static const char program[] =
     "    for name, value in zip(outputs, plain):\n"
     "        if isinstance(value, numpy.ndarray) and name in found:\n"
     "            if not numpy.array_equal(value, found[name], equal_nan=value.dtype.kind == 'f'):\n"
-    "                print('ingot: note: onnxruntime computes', name, 'a little differently when it',\n"
+    "                print('ingot: note: onnxruntime computes', name, 'a little differently when "
+    "it',\n"
     "                      'gives all values, because it fuses fewer operators', file=sys.stderr)\n"
     "def run_torch():\n"
     "    exported = torch.export.load(path)\n"
@@ -108,13 +109,13 @@ static int save_inputs(ig_ctx *c, const ig_model *m, const ig_session *s, const 
 
 // ---- values
 
-static int add_values(ig_ctx *c, const char *path, ig_trace *t) {
+static int add_values(ig_ctx *c, const char *path, ig_run_trace *t) {
   cli_arrays a;
   int code = cli_load_arrays(c, path, &a);
   for (size_t i = 0; code == CLI_OK && i < a.n; i++) {
     const ig_weight *w = &a.list[i];
-    if (w->name[0] == 'v' && w->tensor) (void)ig_trace_add(t, w->name + 1, w->tensor);
-    if (w->name[0] == 'o') (void)ig_trace_output(t, w->name + 1);
+    if (w->name[0] == 'v' && w->tensor) (void)ig_run_trace_add(t, w->name + 1, w->tensor);
+    if (w->name[0] == 'o') (void)ig_run_trace_output(t, w->name + 1);
     if (ig_ctx_status(c) != IG_OK) code = cli_fail(c, path, CLI_FAILED);
   }
   cli_free_arrays(&a);
@@ -123,14 +124,8 @@ static int add_values(ig_ctx *c, const char *path, ig_trace *t) {
 
 static int run_python(const char *runtime, const char *file, const char *given, const char *got) {
   const char *python = getenv("INGOT_PYTHON");
-  const char *words[] = {python && python[0] ? python : "python3",
-                         "-c",
-                         program,
-                         runtime,
-                         file,
-                         given,
-                         got,
-                         NULL};
+  const char *words[] = {
+      python && python[0] ? python : "python3", "-c", program, runtime, file, given, got, NULL};
   (void)fflush(stdout);
   int ended = ig_host_run(words);
   if (ended < 0 || ended == 127) {
@@ -143,7 +138,7 @@ static int run_python(const char *runtime, const char *file, const char *given, 
 }
 
 int cli_foreign_run(ig_ctx *c, const char *runtime, const ig_model *m, const ig_session *s,
-                    ig_trace *t) {
+                    ig_run_trace *t) {
   char folder[200];
   char given[256];
   char got[256];

@@ -10,6 +10,6 @@
 // outputs to the trace of that session. runtime: "onnxruntime" or "torch". CLI_OK, or an exit code
 // after printing the error.
 int cli_foreign_run(ig_ctx *c, const char *runtime, const ig_model *m, const ig_session *s,
-                    ig_trace *t);
+                    ig_run_trace *t);
 
 #endif

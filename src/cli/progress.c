@@ -29,8 +29,8 @@ static void draw(void *unused) {
   if (stage_total && done) {
     double left = seconds * (double)(stage_total - done) / (double)done;
     (void)fprintf(stderr, " %.0f of %.0f %s, %.3g %s/s, %.0f s left", (double)done * scale,
-                  (double)stage_total * scale, stage_unit, (double)done * scale / seconds, stage_unit,
-                  left);
+                  (double)stage_total * scale, stage_unit, (double)done * scale / seconds,
+                  stage_unit, left);
   } else if (stage_total) {
     (void)fprintf(stderr, " %.0f %s, %.0f s", (double)stage_total * scale, stage_unit, seconds);
   } else {

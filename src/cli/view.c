@@ -131,22 +131,23 @@ static int show_report(ig_ctx *c, const char *file) {
 // ---- where two models begin to differ
 
 typedef struct numbers {
-  ig_trace *a;
-  ig_trace *b;
+  ig_run_trace *a;
+  ig_run_trace *b;
   char text[400];
-  ig_trace_value x;
-  ig_trace_value y;
+  ig_run_trace_value x;
+  ig_run_trace_value y;
   bool found;
 } numbers;
 
 static int run_sides(ig_ctx *c, ig_model *const m[2], ig_session *s[2], numbers *d) {
-  ig_trace **traces[2] = {&d->a, &d->b};
+  ig_run_trace **traces[2] = {&d->a, &d->b};
   int code = CLI_OK;
   for (int i = 0; i < 2 && code == CLI_OK; i++) {
-    if (ig_session_create(c, m[i], &s[i]) != IG_OK) code = cli_fail(c, ig_model_name(m[i]), CLI_FAILED);
+    if (ig_session_create(c, m[i], &s[i]) != IG_OK)
+      code = cli_fail(c, ig_model_name(m[i]), CLI_FAILED);
     if (code == CLI_OK && i == 0) code = cli_feed_session(c, m[0], s[0], &o.feed);
     bool ok = code == CLI_OK && (i == 0 || ig_session_copy_inputs(s[0], s[1]) == IG_OK) &&
-              ig_trace_run(c, m[i], s[i], false, traces[i]) == IG_OK;
+              ig_run_trace_take(c, m[i], s[i], false, traces[i]) == IG_OK;
     if (code == CLI_OK && !ok) code = cli_fail(c, ig_model_name(m[i]), CLI_FAILED);
   }
   return code;
@@ -158,13 +159,13 @@ static int find_first(ig_ctx *c, ig_model *const m[2], numbers *d) {
   ig_divergence at;
   int code = cli_tolerances(&cli_view, &o.rtol, &o.atol, tolerances);
   if (code == CLI_OK) code = run_sides(c, m, s, d);
-  if (code == CLI_OK && ig_trace_compare(c, d->a, d->b, tolerances, &at) != IG_OK) {
+  if (code == CLI_OK && ig_run_trace_compare(c, d->a, d->b, tolerances, &at) != IG_OK) {
     code = cli_fail(c, ig_model_name(m[0]), CLI_FAILED);
   }
   if (code == CLI_OK) {
-    d->found = at.found && ig_trace_at(d->a, (size_t)at.first.a, &d->x);
+    d->found = at.found && ig_run_trace_at(d->a, (size_t)at.first.a, &d->x);
     d->y.name = NULL;
-    if (at.first.b >= 0) (void)ig_trace_at(d->b, (size_t)at.first.b, &d->y);
+    if (at.first.b >= 0) (void)ig_run_trace_at(d->b, (size_t)at.first.b, &d->y);
     (void)snprintf(d->text, sizeof d->text, "%zu of %zu values agree", at.agree, at.values);
   }
   if (code == CLI_OK && d->found) {
@@ -188,7 +189,7 @@ typedef struct parts {
   struct {
     char *text;
     size_t n;
-  } *at;
+  } * at;
   size_t n;
   size_t cap;
   bool failed;
@@ -310,8 +311,8 @@ static int look(ig_ctx *c, const char *const *files, ig_model *m[2], char *profi
     if (d.found) v.first_b = d.y.name;
   }
   if (code == CLI_OK) code = show(c, files[0], m[0], &v);
-  ig_trace_free(d.a);
-  ig_trace_free(d.b);
+  ig_run_trace_free(d.a);
+  ig_run_trace_free(d.b);
   return code;
 }
 
@@ -377,7 +378,8 @@ const cli_command cli_view = {
         "modules\n"
         "open and close, every node has its types, attributes, source lines and weights. The page "
         "loads\n"
-        "nothing from the network. Press ? in it for the keys. Two files are shown side by side, with\n"
+        "nothing from the network. Press ? in it for the keys. Two files are shown side by side, "
+        "with\n"
         "colours for what differs. The report of a draft (DraftExportReport.to_json) is a page as\n"
         "well.",
     .options = options,

@@ -364,12 +364,13 @@ static uint64_t hash_of(ig_differ *d, const ig_model_weight *w) {
 }
 
 // The weight of b that only b has a name for and that has the elements of w.
-static const ig_model_weight *find_elements(ig_differ *d, const ig_map *mine, const uint64_t *hashes,
-                                            const ig_model_weight *w) {
+static const ig_model_weight *find_elements(ig_differ *d, const ig_map *mine,
+                                            const uint64_t *hashes, const ig_model_weight *w) {
   uint64_t hash = hash_of(d, w);
   for (size_t k = 0; k < d->b->weights.n; k++) {
     const ig_model_weight *y = d->b->weights.at[k];
-    if (hashes[k] != hash || ig_map_find(mine, y->name) || ig_map_find(&d->taken, y->name)) continue;
+    if (hashes[k] != hash || ig_map_find(mine, y->name) || ig_map_find(&d->taken, y->name))
+      continue;
     if (same_elements(d, w, y)) return y;
   }
   return NULL;

@@ -67,8 +67,8 @@ bool ig_steps_of_program(ig_differ *d, const ig_model *m, ig_steps *out);
 bool ig_steps_of_onnx(ig_differ *d, const ig_model *m, ig_steps *out);
 void ig_steps_free(ig_steps *s);
 
-// The pairs of nodes of two models: ig_node of programs, ig_om_node if both are ONNX. False after an
-// error, or if a model has no nodes (no error is set then).
+// The pairs of nodes of two models: ig_node of programs, ig_om_node if both are ONNX. False after
+// an error, or if a model has no nodes (no error is set then).
 bool ig_model_pairs(ig_ctx *c, const ig_model *a, const ig_model *b,
                     void (*fn)(void *user, const void *a, const void *b, bool same), void *user);
 

@@ -25,7 +25,7 @@ typedef struct roots {
 } roots;
 
 typedef struct side {
-  const ig_trace *t;
+  const ig_run_trace *t;
   size_t n;
   size_t *pair;  // by value: its partner, NONE
   double *norm;  // of the finite elements
@@ -100,7 +100,8 @@ static bool sort_values(matcher *m) {
     m->order[k] = keys[k].place;
     const ig_traced *v = at(&m->b, keys[k].place);
     const ig_traced *last = k ? at(&m->b, m->order[k - 1]) : NULL;
-    bool same = last && last->stats.hash == v->stats.hash && last->tensor->dtype == v->tensor->dtype;
+    bool same =
+        last && last->stats.hash == v->stats.hash && last->tensor->dtype == v->tensor->dtype;
     m->b.same[m->order[k]] = same ? m->b.same[m->order[k - 1]] : m->order[k];
   }
   return true;
@@ -232,8 +233,7 @@ static size_t counterpart_of(const matcher *m, size_t i) {
   size_t before = 0;
   for (size_t k = 0; k < m->a.n; k++) {
     const ig_traced *x = at(&m->a, k);
-    bool same = m->a.pair[k] == NONE && !x->given &&
-                x->stats.count == at(&m->a, i)->stats.count &&
+    bool same = m->a.pair[k] == NONE && !x->given && x->stats.count == at(&m->a, i)->stats.count &&
                 same_roots(&m->a.roots[i], &m->a.roots[k]);
     alike += same;
     before += same && k < i;
@@ -258,7 +258,7 @@ static size_t counterpart_of(const matcher *m, size_t i) {
 static size_t output_at(const matcher *m, const side *s, size_t number) {
   bool every = m->a.t->outputs.n == m->b.t->outputs.n;
   for (size_t i = 0; i < s->t->outputs.n; i++) {
-    const ig_trace_output_of *o = &s->t->outputs.at[i];
+    const ig_run_trace_output_of *o = &s->t->outputs.at[i];
     if ((every || o->user) && number-- == 0) return o->place;
   }
   return NONE;
@@ -266,7 +266,7 @@ static size_t output_at(const matcher *m, const side *s, size_t number) {
 
 // The values that outputs which differ are computed from, as far as these have no partners.
 static bool *suspects(const matcher *m, bool *any) {
-  const ig_trace *a = m->a.t;
+  const ig_run_trace *a = m->a.t;
   bool *is = ig_scope_array(m->c, m->a.n + 1, sizeof *is);
   if (!is) return NULL;
   memset(is, 0, m->a.n * sizeof *is);
@@ -289,8 +289,8 @@ static bool *suspects(const matcher *m, bool *any) {
   return is;
 }
 
-static ig_trace_pair pair_of(const matcher *m, size_t i, size_t k) {
-  ig_trace_pair p = {.a = (int64_t)i, .b = k == NONE ? -1 : (int64_t)k};
+static ig_run_trace_pair pair_of(const matcher *m, size_t i, size_t k) {
+  ig_run_trace_pair p = {.a = (int64_t)i, .b = k == NONE ? -1 : (int64_t)k};
   if (k != NONE) (void)compare(m, i, k, &p.diff);
   return p;
 }
@@ -336,10 +336,10 @@ static void find_named(const matcher *m, ig_divergence *out) {
 }
 
 static bool fill(const matcher *m, ig_divergence *out) {
-  ig_trace_pair *pairs = ig_scope_array(m->c, m->a.n + 1, sizeof *pairs);
+  ig_run_trace_pair *pairs = ig_scope_array(m->c, m->a.n + 1, sizeof *pairs);
   const ig_traced *v = out->found ? at(&m->a, (size_t)out->first.a) : NULL;
   size_t nreads = v ? v->nreads : 0;
-  ig_trace_pair *reads = ig_scope_array(m->c, nreads + 1, sizeof *reads);
+  ig_run_trace_pair *reads = ig_scope_array(m->c, nreads + 1, sizeof *reads);
   if (!pairs || !reads) return false;
   for (size_t i = 0; i < m->a.n; i++) {
     if (at(&m->a, i)->given) continue;
@@ -358,7 +358,7 @@ static bool fill(const matcher *m, ig_divergence *out) {
   return m->c->status == IG_OK;
 }
 
-static bool prepare(ig_ctx *c, side *s, const ig_trace *t) {
+static bool prepare(ig_ctx *c, side *s, const ig_run_trace *t) {
   *s = (side){.t = t, .n = t->values.n};
   s->pair = ig_scope_array(c, s->n + 1, sizeof *s->pair);
   s->norm = ig_scope_array(c, s->n + 1, sizeof *s->norm);
@@ -384,8 +384,8 @@ static bool index_names(matcher *m) {
   return true;
 }
 
-ig_status ig_trace_compare(ig_ctx *c, const ig_trace *a, const ig_trace *b,
-                           const ig_tolerance *tolerances, ig_divergence *out) {
+ig_status ig_run_trace_compare(ig_ctx *c, const ig_run_trace *a, const ig_run_trace *b,
+                               const ig_tolerance *tolerances, ig_divergence *out) {
   *out = (ig_divergence){.first = {-1, -1, {.worst = -1}}};
   if (c->status != IG_OK) return c->status;
   matcher m = {.c = c, .tolerances = tolerances, .names = ig_map_make(c->alloc)};

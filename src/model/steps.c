@@ -408,7 +408,8 @@ static bool walk_onnx(const walker *w, const ig_om_graph *g, const char *path,
     k.refs[g->input_slots[i]] = labelled(label);
   }
   for (size_t i = 0; i < g->ninits; i++) {
-    k.refs[g->init_slots[i]] = labelled(ig_diff_text(d, "%sweight %s", path, weight_name(w, g->inits[i]->name)));
+    k.refs[g->init_slots[i]] =
+        labelled(ig_diff_text(d, "%sweight %s", path, weight_name(w, g->inits[i]->name)));
   }
   for (size_t i = 0; i < g->nsparse; i++) {
     const char *name = g->sparse[i]->values->name;

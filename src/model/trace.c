@@ -12,13 +12,13 @@
 
 enum { MAX_VISITS = 256, MAX_DEPTH = 64 };
 
-static bool no_memory(ig_trace *t) {
+static bool no_memory(ig_run_trace *t) {
   return ig_fail(t->c, IG_NOMEM, "out of memory") == IG_OK;
 }
 
 // ---- nodes by name
 
-static bool index_program(ig_trace *t, const ig_graph *g) {
+static bool index_program(ig_run_trace *t, const ig_graph *g) {
   for (const ig_node *n = g->first; n; n = n->next) {
     ig_map_value *at = ig_map_put(&t->nodes, n->name);
     if (!at) return no_memory(t);
@@ -30,7 +30,7 @@ static bool index_program(ig_trace *t, const ig_graph *g) {
   return true;
 }
 
-static bool index_onnx(ig_trace *t, const ig_om_graph *g, int depth) {
+static bool index_onnx(ig_run_trace *t, const ig_om_graph *g, int depth) {
   for (size_t i = 0; i < g->nnodes; i++) {
     const ig_om_node *n = &g->nodes[i];
     for (size_t k = 0; k < n->noutputs; k++) {
@@ -47,19 +47,19 @@ static bool index_onnx(ig_trace *t, const ig_om_graph *g, int depth) {
   return true;
 }
 
-static const ig_node *node_of(const ig_trace *t, const char *name) {
+static const ig_node *node_of(const ig_run_trace *t, const char *name) {
   const ig_map_value *at = ig_map_find(&t->nodes, name);
   return at ? at->ptr : NULL;
 }
 
-static const ig_om_node *onnx_node_of(const ig_trace *t, const char *name) {
+static const ig_om_node *onnx_node_of(const ig_run_trace *t, const char *name) {
   const ig_map_value *at = ig_map_find(&t->onnx_nodes, name);
   return at ? at->ptr : NULL;
 }
 
 // ---- what a value reads
 
-static bool add_read(ig_trace *t, ig_traced *v, size_t place) {
+static bool add_read(ig_run_trace *t, ig_traced *v, size_t place) {
   for (size_t i = 0; i < v->nreads; i++) {
     if (t->reads.at[v->read + i] == place) return true;
   }
@@ -68,11 +68,13 @@ static bool add_read(ig_trace *t, ig_traced *v, size_t place) {
   return true;
 }
 
-static bool add_operands(ig_trace *t, ig_traced *v, const char *name, size_t *visits, int depth);
+static bool add_operands(ig_run_trace *t, ig_traced *v, const char *name, size_t *visits,
+                         int depth);
 
 // The last value of that name. One that the trace does not have (a list of results, a call that was
 // fused) stands for its operands.
-static bool add_operand(ig_trace *t, ig_traced *v, const char *name, size_t *visits, int depth) {
+static bool add_operand(ig_run_trace *t, ig_traced *v, const char *name, size_t *visits,
+                        int depth) {
   const ig_map_value *at = ig_map_find(&t->latest, name);
   if (at) return add_read(t, v, at->num - 1);
   if (*visits == MAX_VISITS || depth == MAX_DEPTH) return true;
@@ -80,7 +82,8 @@ static bool add_operand(ig_trace *t, ig_traced *v, const char *name, size_t *vis
   return add_operands(t, v, name, visits, depth + 1);
 }
 
-static bool add_operands(ig_trace *t, ig_traced *v, const char *name, size_t *visits, int depth) {
+static bool add_operands(ig_run_trace *t, ig_traced *v, const char *name, size_t *visits,
+                         int depth) {
   const ig_node *n = node_of(t, name);
   const ig_om_node *o = n ? NULL : onnx_node_of(t, name);
   for (size_t i = 0; n && i < n->ninputs; i++) {
@@ -94,7 +97,7 @@ static bool add_operands(ig_trace *t, ig_traced *v, const char *name, size_t *vi
 
 // ---- values
 
-static bool push(ig_trace *t, ig_traced v) {
+static bool push(ig_run_trace *t, ig_traced v) {
   v.name = ig_arena_strn(&t->arena, v.name, strlen(v.name));
   v.target = ig_arena_strn(&t->arena, v.target, strlen(v.target));
   if (!v.name || !v.target) return no_memory(t);
@@ -111,11 +114,12 @@ static bool is_plain(const ig_tensor *x) {
   return x && !ig_tensor_is_fake(x) && !x->quantizer;
 }
 
-static bool add_given(ig_trace *t, const char *name, ig_tensor *x) {
-  return !is_plain(x) || push(t, (ig_traced){.name = name, .target = "", .tensor = x, .given = true});
+static bool add_given(ig_run_trace *t, const char *name, ig_tensor *x) {
+  return !is_plain(x) ||
+         push(t, (ig_traced){.name = name, .target = "", .tensor = x, .given = true});
 }
 
-static bool add_named(ig_trace *t, const char *name, const char *target, ig_tensor *x) {
+static bool add_named(ig_run_trace *t, const char *name, const char *target, ig_tensor *x) {
   if (!is_plain(x)) return true;
   ig_traced v = {.name = name, .target = target, .tensor = x, .read = t->reads.n};
   size_t visits = 0;
@@ -123,7 +127,7 @@ static bool add_named(ig_trace *t, const char *name, const char *target, ig_tens
   return add_operands(t, &v, name, &visits, 0) && push(t, v);
 }
 
-static bool add_weights(ig_trace *t) {
+static bool add_weights(ig_run_trace *t) {
   const ig_program *p = t->m->runnable;
   for (size_t i = 0; p && i < p->ninputs; i++) {
     ig_tensor *x = p->inputs[i].target ? ig_program_find_weight(p, p->inputs[i].target) : NULL;
@@ -135,7 +139,7 @@ static bool add_weights(ig_trace *t) {
   return true;
 }
 
-static bool add_inputs(ig_trace *t, const ig_session *s) {
+static bool add_inputs(ig_run_trace *t, const ig_session *s) {
   for (size_t i = 0; i < t->m->inputs.n; i++) {
     const ig_value *v = ig_session_input_at(s, i);
     if (!v || v->kind != IG_KIND_TENSOR) continue;
@@ -144,7 +148,7 @@ static bool add_inputs(ig_trace *t, const ig_session *s) {
   return true;
 }
 
-void ig_trace_free(ig_trace *t) {
+void ig_run_trace_free(ig_run_trace *t) {
   if (!t) return;
   ig_ctx *c = t->c;
   for (size_t i = 0; i < t->values.n; i++) ig_tensor_release(t->values.at[i].tensor);
@@ -159,13 +163,13 @@ void ig_trace_free(ig_trace *t) {
   ig_mem_free(c->alloc, t, sizeof *t);
 }
 
-static ig_trace *create(ig_ctx *c, const ig_model *m) {
-  ig_trace *t = c->status == IG_OK ? ig_mem_new(c->alloc, sizeof *t) : NULL;
+static ig_run_trace *create(ig_ctx *c, const ig_model *m) {
+  ig_run_trace *t = c->status == IG_OK ? ig_mem_new(c->alloc, sizeof *t) : NULL;
   if (!t) {
     if (c->status == IG_OK) (void)ig_fail(c, IG_NOMEM, "out of memory");
     return NULL;
   }
-  *t = (ig_trace){.c = c, .m = ig_model_retain((ig_model *)(uintptr_t)m)};
+  *t = (ig_run_trace){.c = c, .m = ig_model_retain((ig_model *)(uintptr_t)m)};
   t->arena = ig_arena_make(c->alloc);
   t->latest = ig_map_make(c->alloc);
   t->nodes = ig_map_make(c->alloc);
@@ -173,9 +177,10 @@ static ig_trace *create(ig_ctx *c, const ig_model *m) {
   return t;
 }
 
-ig_status ig_trace_begin(ig_ctx *c, const ig_model *m, const ig_session *s, ig_trace **out) {
+ig_status ig_run_trace_begin(ig_ctx *c, const ig_model *m, const ig_session *s,
+                             ig_run_trace **out) {
   *out = NULL;
-  ig_trace *t = create(c, m);
+  ig_run_trace *t = create(c, m);
   if (!t) return c->status;
   const ig_onnx_model *o = m->runnable ? NULL : ig_model_onnx(m);
   bool ok = (!m->runnable || index_program(t, m->runnable->graph)) &&
@@ -183,12 +188,12 @@ ig_status ig_trace_begin(ig_ctx *c, const ig_model *m, const ig_session *s, ig_t
   if (ok) {
     *out = t;
   } else {
-    ig_trace_free(t);
+    ig_run_trace_free(t);
   }
   return c->status;
 }
 
-ig_status ig_trace_add(ig_trace *t, const char *name, ig_tensor *value) {
+ig_status ig_run_trace_add(ig_run_trace *t, const char *name, ig_tensor *value) {
   if (t->c->status != IG_OK) return t->c->status;
   const ig_node *n = node_of(t, name);
   const ig_om_node *o = n ? NULL : onnx_node_of(t, name);
@@ -196,11 +201,11 @@ ig_status ig_trace_add(ig_trace *t, const char *name, ig_tensor *value) {
   return t->c->status;
 }
 
-ig_status ig_trace_output(ig_trace *t, const char *name) {
+ig_status ig_run_trace_output(ig_run_trace *t, const char *name) {
   if (t->c->status != IG_OK) return t->c->status;
   const ig_map_value *at = ig_map_find(&t->latest, name);
   if (!at) return ig_fail(t->c, IG_NOT_FOUND, "the trace has no value '%s'", name);
-  ig_trace_output_of output = {at->num - 1, true};
+  ig_run_trace_output_of output = {at->num - 1, true};
   if (!ig_vec_push(t->c->alloc, &t->outputs, output)) (void)no_memory(t);
   return t->c->status;
 }
@@ -208,21 +213,21 @@ ig_status ig_trace_output(ig_trace *t, const char *name) {
 // ---- runs
 
 static void on_value(void *user, const char *name, const char *target, const ig_value *v) {
-  ig_trace *t = user;
+  ig_run_trace *t = user;
   if (v->kind != IG_KIND_TENSOR || !target[0]) return;  // placeholders are there already
   (void)add_named(t, name, target, v->tensor);
 }
 
 // Values of a plan are found by the memory that they lie in.
 typedef struct planned {
-  ig_trace *t;
+  ig_run_trace *t;
   ig_table places;  // memory -> the last value in it
   size_t told;
 } planned;
 
 static void on_step(void *user, const ig_session_value *x) {
   planned *p = user;
-  ig_trace *t = p->t;
+  ig_run_trace *t = p->t;
   if (t->c->status != IG_OK || !is_plain(x->tensor)) return;
   ig_traced v = {.name = x->name,
                  .target = x->target,
@@ -246,7 +251,7 @@ static bool is_result(const ig_traced *v, const ig_tensor *x, const ig_stats *st
 }
 
 // The value that an output is: of the same name, or the last one with its elements.
-static bool add_output(ig_trace *t, const char *name, bool user, ig_tensor *x) {
+static bool add_output(ig_run_trace *t, const char *name, bool user, ig_tensor *x) {
   const ig_map_value *at = ig_map_find(&t->latest, name);
   if (!is_plain(x)) return true;
   ig_stats stats;
@@ -255,11 +260,11 @@ static bool add_output(ig_trace *t, const char *name, bool user, ig_tensor *x) {
   if (at && is_result(&t->values.at[at->num - 1], x, &stats)) i = at->num;
   while (i > 0 && !is_result(&t->values.at[i - 1], x, &stats)) i--;
   if (i == 0 && !push(t, (ig_traced){.name = name, .target = "output", .tensor = x})) return false;
-  ig_trace_output_of output = {i ? i - 1 : t->values.n - 1, user};
+  ig_run_trace_output_of output = {i ? i - 1 : t->values.n - 1, user};
   return ig_vec_push(t->c->alloc, &t->outputs, output) || no_memory(t);
 }
 
-static bool add_outputs(ig_trace *t, const ig_session *s) {
+static bool add_outputs(ig_run_trace *t, const ig_session *s) {
   for (size_t i = 0; i < t->m->outputs.n; i++) {
     const ig_model_port *p = t->m->outputs.at[i];
     const ig_value *v = ig_session_output_at(s, i);
@@ -269,7 +274,7 @@ static bool add_outputs(ig_trace *t, const ig_session *s) {
   return true;
 }
 
-static ig_status run_planned(ig_trace *t, ig_session *s) {
+static ig_status run_planned(ig_run_trace *t, ig_session *s) {
   planned p = {.t = t, .places = ig_table_make(t->c->alloc)};
   ig_session_watch_steps(s, on_step, &p);
   ig_status st = ig_session_run(s);
@@ -280,37 +285,37 @@ static ig_status run_planned(ig_trace *t, ig_session *s) {
   return ig_fail(t->c, IG_UNSUPPORTED, "%s is not planned: every run is interpreted", t->m->name);
 }
 
-static ig_status run_interpreted(ig_trace *t, ig_session *s) {
+static ig_status run_interpreted(ig_run_trace *t, ig_session *s) {
   ig_session_watch(s, on_value, t);
   ig_status st = ig_session_run(s);
   ig_session_watch(s, NULL, NULL);
   return st;
 }
 
-ig_status ig_trace_run(ig_ctx *c, const ig_model *m, ig_session *s, bool planned_run,
-                       ig_trace **out) {
-  ig_trace *t = NULL;
+ig_status ig_run_trace_take(ig_ctx *c, const ig_model *m, ig_session *s, bool planned_run,
+                            ig_run_trace **out) {
+  ig_run_trace *t = NULL;
   *out = NULL;
-  IG_RETURN_IF_ERR(ig_trace_begin(c, m, s, &t));
+  IG_RETURN_IF_ERR(ig_run_trace_begin(c, m, s, &t));
   ig_status st = planned_run ? run_planned(t, s) : run_interpreted(t, s);
   if (st == IG_OK && c->status == IG_OK && add_outputs(t, s)) {
     *out = t;
   } else {
-    ig_trace_free(t);
+    ig_run_trace_free(t);
   }
   return c->status;
 }
 
 // ---- looking
 
-size_t ig_trace_count(const ig_trace *t) {
+size_t ig_run_trace_count(const ig_run_trace *t) {
   return t->values.n;
 }
 
-bool ig_trace_at(const ig_trace *t, size_t i, ig_trace_value *out) {
+bool ig_run_trace_at(const ig_run_trace *t, size_t i, ig_run_trace_value *out) {
   if (i >= t->values.n) return false;
   const ig_traced *v = &t->values.at[i];
-  *out = (ig_trace_value){v->name, v->target, v->tensor, "", "", {.file = NULL}};
+  *out = (ig_run_trace_value){v->name, v->target, v->tensor, "", "", {.file = NULL}};
   const ig_module_level *levels = NULL;
   size_t n = v->node ? ig_node_modules(v->node, &levels) : 0;
   if (n && !ig_modules_are_none(levels, n)) {

@@ -21,21 +21,21 @@ typedef struct ig_traced {
   ig_stats stats;
 } ig_traced;
 
-typedef struct ig_trace_output_of {
+typedef struct ig_run_trace_output_of {
   size_t place;
   bool user;  // an output of the user, not a new value of a buffer or input
-} ig_trace_output_of;
+} ig_run_trace_output_of;
 
-struct ig_trace {
+struct ig_run_trace {
   ig_ctx *c;
   ig_model *m;  // retained
   ig_arena arena;
   IG_VEC(ig_traced) values;
   IG_VEC(size_t) reads;
-  IG_VEC(ig_trace_output_of) outputs;  // in their order
-  ig_map latest;           // name -> place of the last value of that name, plus one
-  ig_map nodes;            // name -> node of the program that computes it
-  ig_map onnx_nodes;       // name -> node of the ONNX model
+  IG_VEC(ig_run_trace_output_of) outputs;  // in their order
+  ig_map latest;                           // name -> place of the last value of that name, plus one
+  ig_map nodes;                            // name -> node of the program that computes it
+  ig_map onnx_nodes;                       // name -> node of the ONNX model
 };
 
 // The tolerances of a dtype that count unless others are given.

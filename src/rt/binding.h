@@ -51,15 +51,15 @@ typedef struct ig_rt_buffer {
   ig_int elements;         // from the beginning of the memory to its end, for the passes
   size_t bytes;            // for the current sizes
   ig_rt_place place;
-  size_t index;    // INPUT: which one; OUTPUT: which group of outputs; PART: of which buffer
-  uint32_t first;  // step that writes it
-  uint32_t last;   // last step that reads it
-  uint32_t until;  // the same while offsets are chosen; IG_RT_NEVER: given back
-  bool pinned;     // an interpreted node may keep views of it
-  int64_t takes;   // the buffer whose memory it takes over; -1: none
-  size_t offset;   // SLAB; PART: at first from the beginning of the other buffer
-  bool parts;      // others are parts of it
-  bool placed;     // SLAB: the offset is known
+  size_t index;      // INPUT: which one; OUTPUT: which group of outputs; PART: of which buffer
+  uint32_t first;    // step that writes it
+  uint32_t last;     // last step that reads it
+  uint32_t until;    // the same while offsets are chosen; IG_RT_NEVER: given back
+  bool pinned;       // an interpreted node may keep views of it
+  int64_t takes;     // the buffer whose memory it takes over; -1: none
+  size_t offset;     // SLAB; PART: at first from the beginning of the other buffer
+  bool parts;        // others are parts of it
+  bool placed;       // SLAB: the offset is known
   int64_t channels;  // the value is in blocks and has so many; 0: it is not in blocks
 } ig_rt_buffer;
 

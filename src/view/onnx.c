@@ -222,8 +222,7 @@ static bool add_node(const walk *k, const ig_om_node *n, int depth) {
   uint32_t i = ig_view_add(k->v, IG_VIEW_NODE, box, n->name, title);
   if (i == IG_VIEW_NONE) return false;
   k->v->items.at[i].from = n;
-  return add_arguments(k, n) && add_results(k, n, i) &&
-         add_subs(k, n, i, depth);
+  return add_arguments(k, n) && add_results(k, n, i) && add_subs(k, n, i, depth);
 }
 
 static bool add_ports(const walk *k) {

@@ -55,8 +55,8 @@ static bool pair_named(ig_view *v) {
     bool second = i > v->beside;
     uint32_t up = v->items.at[it->parent].partner;
     if (up == IG_VIEW_NONE) continue;
-    const char *key = ig_view_text(v, "%u %d %s", (unsigned)(second ? up : it->parent),
-                                   (int)it->kind, it->name);
+    const char *key =
+        ig_view_text(v, "%u %d %s", (unsigned)(second ? up : it->parent), (int)it->kind, it->name);
     ig_map_value *at = key ? ig_map_put(&names, key) : NULL;
     ok = at != NULL;
     if (at && !second) at->num = i;

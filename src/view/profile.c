@@ -57,7 +57,8 @@ bool ig_view_cost(ig_view *v, const char *text, size_t n) {
   const ig_json *doc = NULL;
   costs k = {.v = v, .items = ig_map_make(v->c->alloc)};
   ig_bytes bytes = {.at = (const uint8_t *)text, .n = n};
-  bool ok = ig_json_parse(v->c, "profile", bytes, &v->arena, NULL, &doc) == IG_OK && index_items(&k);
+  bool ok =
+      ig_json_parse(v->c, "profile", bytes, &v->arena, NULL, &doc) == IG_OK && index_items(&k);
   if (ok && doc->kind == IG_JSON_OBJECT) {
     bool steps = take_list(&k, doc, "steps", true);
     v->costs = take_list(&k, doc, "values", !steps) || steps;

@@ -110,8 +110,8 @@ typedef struct ig_view {
   ig_ctx *c;
   const ig_model *m;
   const ig_view_options *options;
-  uint32_t box;     // that the model is built in: 0, or one of two
-  uint32_t beside;  // the box of the second model; 0: there is none
+  uint32_t box;       // that the model is built in: 0, or one of two
+  uint32_t beside;    // the box of the second model; 0: there is none
   uint32_t first[2];  // where the models begin to differ, in the first and the second; 0: nowhere
   bool costs;         // of a run are known
   ig_arena arena;

@@ -29,8 +29,8 @@ typedef struct fixture {
 static fixture open_server(void) {
   fixture f = {.s = NULL};
   assert_int_equal(ig_server_open(&f.s), 0);
-  assert_int_equal(sscanf(ig_server_address(f.s), "http://127.0.0.1:%u/%63[0-9a-f]/", &f.port, f.token),
-                   2);
+  assert_int_equal(
+      sscanf(ig_server_address(f.s), "http://127.0.0.1:%u/%63[0-9a-f]/", &f.port, f.token), 2);
   assert_int_equal(strlen(f.token), 32);
   return f;
 }
@@ -86,8 +86,15 @@ static void refuses_everything_else(void **state) {
   for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
     assert_int_equal(ask(&f, methods[i], good, host, body), 405);
   }
-  static const char *const behind[] = {"part/1", "../etc/passwd", "etc/passwd", "%2e%2e/", "part/",
-                                       "part/0/", "?x", "//", "part/00000000000000000000"};
+  static const char *const behind[] = {"part/1",
+                                       "../etc/passwd",
+                                       "etc/passwd",
+                                       "%2e%2e/",
+                                       "part/",
+                                       "part/0/",
+                                       "?x",
+                                       "//",
+                                       "part/00000000000000000000"};
   for (size_t i = 0; i < sizeof behind / sizeof *behind; i++) {
     (void)snprintf(path, sizeof path, "%s%s", good, behind[i]);
     assert_int_equal(ask(&f, "GET", path, host, body), 404);
@@ -99,8 +106,12 @@ static void refuses_everything_else(void **state) {
   other[33] = 0;  // no slash behind it
   assert_int_equal(ask(&f, "GET", other, host, body), 404);
   assert_int_equal(ask(&f, "GET", "/", host, body), 404);
-  static const char *const hosts[] = {"", "Host: example.com", "Host: 127.0.0.1", "Host: 127.0.0.1:1",
-                                      "Host: evil.127.0.0.1:80", "X-Host: 127.0.0.1"};
+  static const char *const hosts[] = {"",
+                                      "Host: example.com",
+                                      "Host: 127.0.0.1",
+                                      "Host: 127.0.0.1:1",
+                                      "Host: evil.127.0.0.1:80",
+                                      "X-Host: 127.0.0.1"};
   for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
     assert_int_equal(ask(&f, "GET", good, hosts[i], body), 403);
   }
@@ -113,8 +124,8 @@ static void refuses_everything_else(void **state) {
 static void refuses_what_is_no_request(void **state) {
   (void)state;
   fixture f = open_server();
-  static const char *const heads[] = {"", "GET", "GET /\r\n", "GET / HTTP/1.1", "\r\n\r\n",
-                                      "GET /x FTP/1.0\r\n\r\n"};
+  static const char *const heads[] = {
+      "", "GET", "GET /\r\n", "GET / HTTP/1.1", "\r\n\r\n", "GET /x FTP/1.0\r\n\r\n"};
   for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
     size_t length = 0;
     char *answer = ig_server_answer(f.s, heads[i], strlen(heads[i]), give, NULL, &length);

@@ -17,7 +17,7 @@ static const char *data(const char *name) {
 typedef struct run {
   ig_model *m;
   ig_session *s;
-  ig_trace *t;
+  ig_run_trace *t;
 } run;
 
 static bool open_run(ig_ctx *ctx, const char *file, run *r) {
@@ -27,7 +27,7 @@ static bool open_run(ig_ctx *ctx, const char *file, run *r) {
 }
 
 static void close_run(run *r) {
-  ig_trace_free(r->t);
+  ig_run_trace_free(r->t);
   ig_session_free(r->s);
   ig_model_free(r->m);
 }
@@ -43,13 +43,13 @@ static void plans_compute_what_the_interpreter_does(void **state) {
     ig_divergence d;
     ig_scope scope = ig_scope_open(c);
     assert_true(open_run(c, files[i], &a) && open_run(c, files[i], &b));
-    assert_int_equal(ig_trace_run(c, a.m, a.s, false, &a.t), IG_OK);
+    assert_int_equal(ig_run_trace_take(c, a.m, a.s, false, &a.t), IG_OK);
     assert_int_equal(ig_session_copy_inputs(a.s, b.s), IG_OK);
-    assert_int_equal(ig_trace_run(c, b.m, b.s, true, &b.t), IG_OK);
-    assert_int_equal(ig_trace_compare(c, a.t, b.t, NULL, &d), IG_OK);
+    assert_int_equal(ig_run_trace_take(c, b.m, b.s, true, &b.t), IG_OK);
+    assert_int_equal(ig_run_trace_compare(c, a.t, b.t, NULL, &d), IG_OK);
     assert_false(d.found);
     assert_true(d.agree > 0 && d.agree <= d.values);
-    assert_int_equal(ig_trace_compare(c, b.t, a.t, NULL, &d), IG_OK);  // every step is a value
+    assert_int_equal(ig_run_trace_compare(c, b.t, a.t, NULL, &d), IG_OK);  // every step is a value
     assert_false(d.found);
     assert_int_equal(d.agree, d.values - more[i]);
     ig_scope_close(c, scope);
@@ -60,11 +60,11 @@ static void plans_compute_what_the_interpreter_does(void **state) {
 
 // The values of a trace, one of which is changed together with all that follow.
 static size_t repeat(run *a, run *b, int64_t change) {
-  ig_trace_value v;
+  ig_run_trace_value v;
   size_t added = 0;
   size_t changed = SIZE_MAX;
-  assert_int_equal(ig_trace_begin(c, b->m, a->s, &b->t), IG_OK);
-  for (size_t i = 0; ig_trace_at(a->t, i, &v); i++) {
+  assert_int_equal(ig_run_trace_begin(c, b->m, a->s, &b->t), IG_OK);
+  for (size_t i = 0; ig_run_trace_at(a->t, i, &v); i++) {
     if (!v.target[0]) continue;
     ig_scope scope = ig_scope_open(c);
     int64_t sizes[16];
@@ -76,12 +76,12 @@ static size_t repeat(run *a, run *b, int64_t change) {
       ((float *)ig_tensor_data(copy))[k] = (float)(ig_tensor_get(v.tensor, k) + by);
     }
     if ((int64_t)added == change) changed = i;
-    assert_int_equal(ig_trace_add(b->t, v.name, copy), IG_OK);
+    assert_int_equal(ig_run_trace_add(b->t, v.name, copy), IG_OK);
     added++;
     ig_scope_close(c, scope);
   }
-  (void)ig_trace_at(a->t, ig_trace_count(a->t) - 1, &v);
-  assert_int_equal(ig_trace_output(b->t, v.name), IG_OK);
+  (void)ig_run_trace_at(a->t, ig_run_trace_count(a->t) - 1, &v);
+  assert_int_equal(ig_run_trace_output(b->t, v.name), IG_OK);
   return changed;
 }
 
@@ -89,15 +89,15 @@ static void finds_the_first_change(void **state) {
   (void)state;
   run a;
   assert_true(open_run(c, "pt2/data/mlp.pt2", &a));
-  assert_int_equal(ig_trace_run(c, a.m, a.s, false, &a.t), IG_OK);
+  assert_int_equal(ig_run_trace_take(c, a.m, a.s, false, &a.t), IG_OK);
   for (int64_t change = -1; change < 3; change++) {
     run b;
     ig_divergence d;
-    ig_trace_value v;
+    ig_run_trace_value v;
     ig_scope scope = ig_scope_open(c);
     assert_true(open_run(c, "pt2/data/mlp.pt2", &b));
     size_t at = repeat(&a, &b, change);
-    assert_int_equal(ig_trace_compare(c, a.t, b.t, NULL, &d), IG_OK);
+    assert_int_equal(ig_run_trace_compare(c, a.t, b.t, NULL, &d), IG_OK);
     assert_int_equal(d.found, change >= 0);
     assert_int_equal(d.values, 3);
     assert_int_equal(d.agree, change >= 0 ? change : 3);
@@ -106,17 +106,17 @@ static void finds_the_first_change(void **state) {
       assert_true(d.first.b >= 0 && d.in_outputs && !d.first.diff.agrees);
       assert_true(d.nreads > 0);
       for (size_t i = 0; i < d.nreads; i++) assert_true(d.reads[i].b >= 0);
-      assert_true(ig_trace_at(a.t, at, &v) && v.at.file && v.at.line > 0);
+      assert_true(ig_run_trace_at(a.t, at, &v) && v.at.file && v.at.line > 0);
     }
     // A tolerance that hides it.
     ig_tolerance wide[IG_DTYPE_COUNT];
     for (int i = 0; i < IG_DTYPE_COUNT; i++) wide[i] = (ig_tolerance){0, 10};
-    assert_int_equal(ig_trace_compare(c, a.t, b.t, wide, &d), IG_OK);
+    assert_int_equal(ig_run_trace_compare(c, a.t, b.t, wide, &d), IG_OK);
     assert_false(d.found);
     ig_scope_close(c, scope);
     close_run(&b);
   }
-  assert_int_equal(ig_trace_output(a.t, "nobody"), IG_NOT_FOUND);
+  assert_int_equal(ig_run_trace_output(a.t, "nobody"), IG_NOT_FOUND);
   ig_ctx_clear(c);
   close_run(&a);
 }
@@ -136,7 +136,7 @@ static void counts_units_in_the_last_place(void **state) {
   assert_int_equal(bins[0], 2);  // equal, and NaN
   assert_int_equal(bins[1], 1);
   assert_int_equal(bins[2], 1);
-  assert_int_equal(bins[3], 1);  // 3, up to 4
+  assert_int_equal(bins[3], 1);                // 3, up to 4
   assert_int_equal(bins[IG_ULP_BINS - 2], 2);  // 2^23 steps, and 1e30: above 2^22
   assert_int_equal(bins[IG_ULP_BINS - 1], 1);  // infinity
   int64_t sum = 0;
@@ -152,10 +152,10 @@ static ig_status compare_two(ig_ctx *ctx) {
   run b = {.m = NULL};
   ig_divergence d;
   bool ok = open_run(ctx, "pt2/data/mlp.pt2", &a) && open_run(ctx, "pt2/data/mlp.pt2", &b) &&
-            ig_trace_run(ctx, a.m, a.s, false, &a.t) == IG_OK &&
+            ig_run_trace_take(ctx, a.m, a.s, false, &a.t) == IG_OK &&
             ig_session_copy_inputs(a.s, b.s) == IG_OK &&
-            ig_trace_run(ctx, b.m, b.s, true, &b.t) == IG_OK;
-  if (ok) (void)!ig_trace_compare(ctx, a.t, b.t, NULL, &d);
+            ig_run_trace_take(ctx, b.m, b.s, true, &b.t) == IG_OK;
+  if (ok) (void)!ig_run_trace_compare(ctx, a.t, b.t, NULL, &d);
   close_run(&a);
   close_run(&b);
   return ig_ctx_status(ctx);

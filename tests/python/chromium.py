@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A headless Chromium for the tests of pages, driven through a pipe. It has a profile of its own and no network but this machine."""
+"""A headless Chromium for the tests of pages, driven through a pipe. It has a profile of its own and no network but
+this machine."""
 import base64
 import json
 import os

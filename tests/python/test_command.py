@@ -205,7 +205,8 @@ def test_long_output_goes_through_a_pager(tmp_path: pathlib.Path) -> None:
         assert "PAGED" not in on_a_terminal("info", model, env=quiet, reads=True)
     assert "PAGED" not in on_a_terminal("info", model, env={"PAGER": str(pager)})  # stdin is no terminal
     assert "PAGED" not in on_a_terminal("verify", model, env={"PAGER": str(pager)}, reads=True)
-    piped = subprocess.run([INGOT, "info", model], env=environment() | {"PAGER": str(pager)}, capture_output=True, text=True)
+    env = environment() | {"PAGER": str(pager)}
+    piped = subprocess.run([INGOT, "info", model], env=env, capture_output=True, text=True)
     assert "PAGED" not in piped.stdout
 
 

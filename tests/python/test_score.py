@@ -9,13 +9,14 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 
 import numpy
 import pytest
 
 import ingot as torch
 from ingot.batch import Predictor, score
-from ingot.batch.sources import Csv
+from ingot.batch.sources import Csv, open_source
 
 hypothesis = pytest.importorskip("hypothesis")
 st = pytest.importorskip("hypothesis.strategies")
@@ -459,3 +460,25 @@ def test_spark(model: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.
     check(tmp_path / "out.npz", model, x)
     numpy.testing.assert_allclose([row[0] for row in column], torch.open(model)(x[:20])[0], rtol=1e-5, atol=1e-6)
     numpy.testing.assert_allclose([row["sum_1"] for row in own], x[:20].sum(1), rtol=1e-5, atol=1e-6)
+
+
+def test_arrays_of_npz_stay_in_the_file(tmp_path: pathlib.Path) -> None:
+    x = numpy.random.default_rng(1).standard_normal((5, 3)).astype("float32")
+    arrays = {"c": x, "f": numpy.asfortranarray(x), "big": x.astype(">f8"), "whole": numpy.arange(5)}
+    arrays["text"] = numpy.array(list("abcde"))
+    for save, mapped in ((numpy.savez, True), (numpy.savez_compressed, False)):
+        path = tmp_path / "in.npz"
+        save(path, **arrays)
+        source = open_source(str(path))
+        assert source.rows == 5 and source.columns == list(arrays)
+        for name, array in arrays.items():
+            read = source.read([name], 1, 4)[name]
+            assert read.dtype == array.dtype and (read == array[1:4]).all()
+            assert isinstance(read, numpy.memmap) == mapped
+    numpy.savez(tmp_path / "none.npz", x=numpy.zeros((0, 4), "float32"))
+    assert open_source(str(tmp_path / "none.npz")).rows == 0
+    numpy.savez(tmp_path / "cut.npz", x=x)
+    whole = (tmp_path / "cut.npz").read_bytes()
+    (tmp_path / "cut.npz").write_bytes(whole.replace(b"(5, 3)", b"(9, 3)"))  # more elements than the member has
+    with pytest.raises((ValueError, zipfile.BadZipFile)):
+        open_source(str(tmp_path / "cut.npz"))

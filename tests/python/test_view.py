@@ -305,7 +305,8 @@ def test_two_models_beside_each_other(pair, tmp_path) -> None:
     assert named(d, found[1]) == {"sum_1"}  # it reads another value
     partners = {i: p for i, _, p in zip(*[iter(d["marks"])] * 3, strict=True) if p >= 0}
     assert all(partners[p] == i for i, p in partners.items())
-    assert all(d["items"][i][2] == d["items"][p][2] for i, p in partners.items() if i > 1 and p > 1 and d["beside"] not in (i, p))
+    inside = {i: p for i, p in partners.items() if min(i, p) > 1 and d["beside"] not in (i, p)}
+    assert inside and all(d["items"][i][2] == d["items"][p][2] for i, p in inside.items())
     # Without inputs the call that has another argument is changed.
     assert "gelu_2" in named(d, marks(data(view(a, str(b))))[1])
     # The other way round it is removed.
@@ -373,8 +374,8 @@ def test_costs_of_a_run(pair, tmp_path) -> None:
 def test_costs_in_a_browser(pair, browser, tmp_path) -> None:
     a, *_ = pair
     path, page = tmp_path / "p.json", tmp_path / "page.html"
-    path.write_text(json.dumps({"values": [{"name": "linear", "us": 3, "bytes": 10}, {"name": "gelu", "us": 1.5, "bytes": 2000},
-                                           {"name": "nobody", "us": 1}]}))
+    values = [{"name": "linear", "us": 3, "bytes": 10}, {"name": "gelu", "us": 1.5, "bytes": 2000}]
+    path.write_text(json.dumps({"values": [*values, {"name": "nobody", "us": 1}]}))
     page.write_text(view(a, "--profile", str(path)))
     browser.load(page)
     assert browser.run("ingotView.heat()") == "time" and "3 us of 4.5 us" in browser.run("ingotView.legend()")
@@ -401,8 +402,8 @@ def test_the_report_of_a_draft(tmp_path) -> None:
         path.write_text(json.dumps(hostile))
         tags, ours = Tags(), view(path)
         tags.feed(ours)
-        assert {t for t, _ in tags.seen} <= {"html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "p", "section", "div",
-                                             "small", "pre", "table", "tr", "th", "td", "details", "summary"}
+        assert {t for t, _ in tags.seen} <= set("html head meta title style body h1 h2 h3 p section div small pre "
+                                                "table tr th td details summary".split())
         assert not re.search("[\u202e\u2028\x1b]", ours)
 
 
@@ -445,9 +446,9 @@ def test_a_server_for_this_machine(program) -> None:
         assert served.ask(served.path)[0] == 200
         for s in idle:
             s.close()
-        listening = [int(line.split()[1].split(":")[1], 16) for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]
-                     if line.split()[1].startswith("0100007F") and line.split()[3] == "0A"]
-        assert served.port in listening  # on 127.0.0.1 alone
+        sockets = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        listening = [words[1] for words in sockets if words[3] == "0A"]
+        assert f"0100007F:{served.port:04X}" in listening and f"00000000:{served.port:04X}" not in listening
     finally:
         assert served.end() == -signal.SIGINT
 
@@ -484,8 +485,8 @@ def test_a_narrow_window(pair, browser, tmp_path) -> None:
     try:
         browser.call("Emulation.setDeviceMetricsOverride", width=400, height=800, deviceScaleFactor=1, mobile=False)
         browser.load(page)
-        boxes = browser.run("['top', 'side', 'legend'].map(i => { const r = document.getElementById(i).getBoundingClientRect(); "
-                            "return [r.left, r.top, r.right, r.bottom]; })")
+        boxes = browser.run("['top', 'side', 'legend'].map(i => document.getElementById(i).getBoundingClientRect())"
+                            ".map(r => [r.left, r.top, r.right, r.bottom])")
         assert all(left >= 0 and right <= 400 for left, _, right, _ in boxes)
         top, side, legend = boxes
         assert top[3] <= legend[1] and legend[3] <= side[1]  # one below the other

@@ -8,7 +8,9 @@ import concurrent.futures
 import csv
 import hashlib
 import io
+import math
 import os
+import zipfile
 from typing import Any, Protocol
 
 import numpy
@@ -58,6 +60,29 @@ class _Opened:
         return stamp(self.path)
 
 
+def _mapped(path: str, archive: Any, name: str) -> numpy.ndarray | None:
+    """A member of an .npz where it is in the file; None: it is compressed, or its elements are no numbers."""
+    member = archive.zip.getinfo(name if name in archive.zip.namelist() else name + ".npy")
+    if member.compress_type != zipfile.ZIP_STORED or member.file_size == 0:
+        return None
+    with open(path, "rb") as file:
+        file.seek(member.header_offset)
+        head = file.read(30)  # of a local entry: two lengths at its end, of the name and of what comes after it
+        file.seek(int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little"), os.SEEK_CUR)
+        begin = file.tell()
+        try:
+            major, _ = numpy.lib.format.read_magic(file)
+            read = numpy.lib.format.read_array_header_1_0 if major == 1 else numpy.lib.format.read_array_header_2_0
+            shape, fortran, dtype = read(file)
+        except ValueError:
+            return None
+        start = file.tell()
+    size = dtype.itemsize * math.prod(shape)
+    if dtype.hasobject or size == 0 or start - begin + size != member.file_size:
+        return None
+    return numpy.memmap(path, dtype, "r", start, shape, "F" if fortran else "C")
+
+
 class Npz(_Opened):
     """Arrays of the same length by name."""
 
@@ -70,9 +95,11 @@ class Npz(_Opened):
         self.rows = next(iter(lengths.values()))
 
     def _arrays(self) -> dict[str, numpy.ndarray]:
+        """Arrays that are stored as they are stay in the file; compressed ones are unpacked once."""
         if self._file is None:
             with numpy.load(self.path, allow_pickle=False) as archive:
-                self._file = {name: archive[name] for name in archive.files}
+                found = {name: _mapped(self.path, archive, name) for name in archive.files}
+                self._file = {name: archive[name] if a is None else a for name, a in found.items()}
         return self._file
 
     def read(self, names: list[str], start: int, stop: int) -> dict[str, Any]:
