@@ -39,7 +39,7 @@ $ ingot convert tanh.pt2 tanh.onnx --no-check; ingot bisect none.pt2 tanh.onnx -
       "operator": "aten.gelu.default",
       "value": "float32[3, 8]",
       "module": "1",
-      "line": 0,
+      "line": null,
       "source": null
     },
     "b": {
@@ -47,7 +47,7 @@ $ ingot convert tanh.pt2 tanh.onnx --no-check; ingot bisect none.pt2 tanh.onnx -
       "operator": "Mul",
       "value": "float32[3, 8]",
       "module": null,
-      "line": 0,
+      "line": null,
       "source": null
     },
     "elements": 24
@@ -59,7 +59,7 @@ $ ingot convert tanh.pt2 tanh.onnx --no-check; ingot bisect none.pt2 tanh.onnx -
         "operator": "aten.linear.default",
         "value": "float32[3, 8]",
         "module": "0",
-        "line": 0,
+        "line": null,
         "source": null
       },
       "b": {
@@ -67,7 +67,7 @@ $ ingot convert tanh.pt2 tanh.onnx --no-check; ingot bisect none.pt2 tanh.onnx -
         "operator": "Gemm",
         "value": "float32[3, 8]",
         "module": null,
-        "line": 0,
+        "line": null,
         "source": null
       },
       "elements": 24

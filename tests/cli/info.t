@@ -417,7 +417,7 @@ $ ingot info derived_dims.pt2 --layers --json
 }
 
 $ ingot info derived_dims.pt2 --layers --size s9=1
-2> ingot: --size: no input has a size 's9'; ingot info lists them
+2> ingot: --size: no input has a size 's9'; there is s77 (2 to 100)
 [2]
 
 $ ingot info mlp.pt2 --depth 1
