@@ -114,9 +114,12 @@ static int add_values(ig_ctx *c, const char *path, ig_run_trace *t) {
   int code = cli_load_arrays(c, path, &a);
   for (size_t i = 0; code == CLI_OK && i < a.n; i++) {
     const ig_weight *w = &a.list[i];
-    if (w->name[0] == 'v' && w->tensor) (void)ig_run_trace_add(t, w->name + 1, w->tensor);
-    if (w->name[0] == 'o') (void)ig_run_trace_output(t, w->name + 1);
-    if (ig_ctx_status(c) != IG_OK) code = cli_fail(c, path, CLI_FAILED);
+    bool value = w->name[0] == 'v' && w->tensor;
+    bool output = w->name[0] == 'o';
+    ig_status st = IG_OK;
+    if (value) st = ig_run_trace_add(t, w->name + 1, w->tensor);
+    if (output) st = ig_run_trace_output(t, w->name + 1);
+    if (st != IG_OK) code = cli_fail(c, path, CLI_FAILED);
   }
   cli_free_arrays(&a);
   return code;

@@ -16,6 +16,7 @@
 enum {
   CANDIDATES = 48,  // values with a near norm that are compared
   ROOTS = 64,       // paired values that a value may be computed from
+  EQUALS = 8,       // values of the same norm that are compared
 };
 
 typedef struct roots {
@@ -31,7 +32,7 @@ typedef struct side {
   double *norm;  // of the finite elements
   roots *roots;  // of values without a partner: the nearest values with one, as places in b
   bool *used;    // b: somebody's partner
-  size_t *same;  // b: the first value with the same elements
+  size_t *same;  // b: a value with the same elements, the same one for all of these
 } side;
 
 typedef struct matcher {
@@ -90,6 +91,22 @@ static int by_norm(const void *x, const void *y) {
   return a->place < b->place ? -1 : a->place > b->place;
 }
 
+// The first of the values before keys[k] in the order that have the same elements, whatever their
+// sizes; itself, if there is none.
+static size_t first_equal(const matcher *m, const key *keys, size_t k) {
+  const key *mine = &keys[k];
+  ig_tensor *x = at(&m->b, mine->place)->tensor;
+  for (size_t i = k; i-- > 0 && k - i <= EQUALS;) {
+    ig_tensor_diff d;
+    if (keys[i].count != mine->count || mine->norm - keys[i].norm > 1e-9 * mine->norm) break;
+    ig_tensor *y = at(&m->b, keys[i].place)->tensor;
+    if (x->dtype != y->dtype) continue;
+    ig_tensor_compare_flat(m->c, x, y, &(ig_tolerance){0, 0}, &d);
+    if (d.agrees) return m->b.same[keys[i].place];
+  }
+  return mine->place;
+}
+
 static bool sort_values(matcher *m) {
   key *keys = ig_scope_array(m->c, m->b.n + 1, sizeof *keys);
   m->order = ig_scope_array(m->c, m->b.n + 1, sizeof *m->order);
@@ -98,11 +115,7 @@ static bool sort_values(matcher *m) {
   if (m->b.n) qsort(keys, m->b.n, sizeof *keys, by_norm);
   for (size_t k = 0; k < m->b.n; k++) {
     m->order[k] = keys[k].place;
-    const ig_traced *v = at(&m->b, keys[k].place);
-    const ig_traced *last = k ? at(&m->b, m->order[k - 1]) : NULL;
-    bool same =
-        last && last->stats.hash == v->stats.hash && last->tensor->dtype == v->tensor->dtype;
-    m->b.same[m->order[k]] = same ? m->b.same[m->order[k - 1]] : m->order[k];
+    m->b.same[m->order[k]] = first_equal(m, keys, k);
   }
   return true;
 }
@@ -189,22 +202,34 @@ static void add_root(roots *r, size_t place) {
   r->n++;
 }
 
-static bool find_roots(const matcher *m, const side *s, bool is_a) {
+// One place in b for all values that were found equal, within the tolerance, to one value of a.
+static size_t class_of(const matcher *m, size_t k) {
+  size_t i = m->b.pair[k];
+  size_t first = i != NONE && m->a.pair[i] != NONE ? m->a.pair[i] : k;
+  return m->b.same[first];
+}
+
+// The roots of what a value reads. r->at has room for ROOTS places.
+static void collect_roots(const matcher *m, const side *s, size_t i, roots *r) {
+  const ig_traced *v = at(s, i);
+  for (size_t k = 0; k < v->nreads; k++) {
+    size_t from = s->t->reads.at[v->read + k];
+    if (s->pair[from] != NONE) {
+      add_root(r, class_of(m, s == &m->a ? s->pair[from] : from));
+    } else {
+      const roots *more = &s->roots[from];
+      for (size_t j = 0; j < more->n; j++) add_root(r, more->at[j]);
+      r->many = r->many || more->many;
+    }
+  }
+}
+
+static bool find_roots(const matcher *m, const side *s) {
   for (size_t i = 0; i < s->n; i++) {
-    if (s->pair[i] != NONE) continue;
-    const ig_traced *v = at(s, i);
     size_t room[ROOTS];
     roots mine = {.at = room};
-    for (size_t k = 0; k < v->nreads; k++) {
-      size_t from = s->t->reads.at[v->read + k];
-      if (s->pair[from] != NONE) {
-        add_root(&mine, m->b.same[is_a ? s->pair[from] : from]);
-      } else {
-        const roots *r = &s->roots[from];
-        for (size_t j = 0; j < r->n; j++) add_root(&mine, r->at[j]);
-        mine.many = mine.many || r->many;
-      }
-    }
+    if (s->pair[i] != NONE) continue;
+    collect_roots(m, s, i, &mine);
     size_t *kept = ig_scope_array(m->c, mine.n + 1, sizeof *kept);
     if (!kept) return false;
     memcpy(kept, mine.at, mine.n * sizeof *kept);
@@ -303,6 +328,40 @@ static size_t output_of(const matcher *m, size_t i) {
   return NONE;
 }
 
+// Is value y of b what value j of a should be? Both are computed from the same values, but differ.
+// j may have a partner all the same: a call that changes nothing in a (a factor of 1) has the
+// numbers of its operand.
+static bool is_hidden(const matcher *m, size_t j, size_t y) {
+  size_t room[2][ROOTS];
+  roots mine = {.at = room[0]};
+  roots other = {.at = room[1]};
+  const ig_traced *v = at(&m->a, j);
+  const ig_traced *w = at(&m->b, y);
+  ig_tensor_diff d;
+  if (v->given || w->given || v->stats.count != w->stats.count || !comparable(v, w)) return false;
+  collect_roots(m, &m->a, j, &mine);
+  collect_roots(m, &m->b, y, &other);
+  return same_roots(&mine, &other) && !compare(m, j, y, &d);
+}
+
+// The difference may begin before a pair (i, k) that differs: in something that i and k read.
+static bool step_back(const matcher *m, size_t *i, size_t *k) {
+  const ig_traced *v = at(&m->a, *i);
+  const ig_traced *w = at(&m->b, *k);
+  for (size_t x = 0; x < w->nreads; x++) {
+    size_t y = m->b.t->reads.at[w->read + x];
+    if (m->b.pair[y] != NONE) continue;
+    for (size_t n = 0; n < v->nreads; n++) {
+      size_t j = m->a.t->reads.at[v->read + n];
+      if (j >= *i || y >= *k || !is_hidden(m, j, y)) continue;
+      *i = j;
+      *k = y;
+      return true;
+    }
+  }
+  return false;
+}
+
 static bool find_first(const matcher *m, ig_divergence *out) {
   bool *is = suspects(m, &out->in_outputs);
   if (!is) return false;
@@ -313,7 +372,10 @@ static bool find_first(const matcher *m, ig_divergence *out) {
     if (k == NONE) k = output_of(m, i);
     if (k == NONE && alone == NONE) alone = i;
     if (k == NONE) continue;
-    out->first = pair_of(m, i, k);
+    size_t first = i;
+    while (step_back(m, &first, &k)) continue;
+    m->a.pair[first] = NONE;
+    out->first = pair_of(m, first, k);
     out->found = true;
   }
   if (!out->found && alone != NONE) {
@@ -390,8 +452,7 @@ ig_status ig_run_trace_compare(ig_ctx *c, const ig_run_trace *a, const ig_run_tr
   if (c->status != IG_OK) return c->status;
   matcher m = {.c = c, .tolerances = tolerances, .names = ig_map_make(c->alloc)};
   bool ok = prepare(c, &m.a, a) && prepare(c, &m.b, b) && index_names(&m) && sort_values(&m) &&
-            pair_values(&m) && find_roots(&m, &m.a, true) && find_roots(&m, &m.b, false) &&
-            find_first(&m, out);
+            pair_values(&m) && find_roots(&m, &m.a) && find_roots(&m, &m.b) && find_first(&m, out);
   if (ok && !out->found) find_named(&m, out);
   if (ok) (void)fill(&m, out);
   ig_map_free(&m.names);
