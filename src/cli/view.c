@@ -94,7 +94,7 @@ static int read_text(const char *path, char **out, size_t *n) {
              : ferror(from) ? cli_error(CLI_IO, "%s: %s", path, strerror(errno))
                             : CLI_OK;
   if (from) (void)fclose(from);
-  if (code != CLI_OK) {
+  if (!text || code != CLI_OK) {
     free(text);
     return code;
   }
@@ -264,11 +264,11 @@ static int show(ig_ctx *c, const char *file, const ig_model *m, ig_view_options 
   char *text = ig_model_view(c, m, v);
   cli_stage_end();
   int code = !text ? cli_fail(c, file, CLI_REFUSED) : p.failed ? cli_no_memory() : CLI_OK;
-  if (code == CLI_OK && o.serve) {
+  if (text && code == CLI_OK && o.serve) {
     p.page = text;
     p.page_n = strlen(text);
     code = serve(&p);
-  } else if (code == CLI_OK) {
+  } else if (text && code == CLI_OK) {
     code = keep(file, text);
   }
   ig_text_free(c, text);
@@ -293,7 +293,7 @@ static bool asks_for_numbers(void) {
   return o.feed.arrays || o.feed.single.n || o.feed.random || o.feed.sizes.n;
 }
 
-static int look(ig_ctx *c, const char *const *files, ig_model *m[2], char *profile) {
+static int look(ig_ctx *c, const char *const *files, ig_model *m[2], const char *profile) {
   numbers d = {.found = false};
   int code = CLI_OK;
   ig_view_options v = {.size = sizeof v,

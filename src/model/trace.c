@@ -22,7 +22,7 @@ static bool index_program(ig_run_trace *t, const ig_graph *g) {
   for (const ig_node *n = g->first; n; n = n->next) {
     ig_map_value *at = ig_map_put(&t->nodes, n->name);
     if (!at) return no_memory(t);
-    if (!at->ptr) at->ptr = (void *)(uintptr_t)n;
+    if (!at->ptr) at->ptr = (void *)n;
   }
   for (size_t i = 0; i < g->subs.n; i++) {
     if (!index_program(t, g->subs.at[i].graph)) return false;
@@ -36,7 +36,7 @@ static bool index_onnx(ig_run_trace *t, const ig_om_graph *g, int depth) {
     for (size_t k = 0; k < n->noutputs; k++) {
       ig_map_value *at = ig_map_put(&t->onnx_nodes, n->outputs[k]);
       if (!at) return no_memory(t);
-      if (!at->ptr) at->ptr = (void *)(uintptr_t)n;
+      if (!at->ptr) at->ptr = (void *)n;
     }
     for (size_t a = 0; a < n->nattrs; a++) {
       for (size_t k = 0; n->attrs[a].graphs && depth < MAX_DEPTH && k < n->attrs[a].n; k++) {
@@ -169,7 +169,7 @@ static ig_run_trace *create(ig_ctx *c, const ig_model *m) {
     if (c->status == IG_OK) (void)ig_fail(c, IG_NOMEM, "out of memory");
     return NULL;
   }
-  *t = (ig_run_trace){.c = c, .m = ig_model_retain((ig_model *)(uintptr_t)m)};
+  *t = (ig_run_trace){.c = c, .m = ig_model_retain((ig_model *)m)};
   t->arena = ig_arena_make(c->alloc);
   t->latest = ig_map_make(c->alloc);
   t->nodes = ig_map_make(c->alloc);
@@ -297,6 +297,7 @@ ig_status ig_run_trace_take(ig_ctx *c, const ig_model *m, ig_session *s, bool pl
   ig_run_trace *t = NULL;
   *out = NULL;
   IG_RETURN_IF_ERR(ig_run_trace_begin(c, m, s, &t));
+  if (!t) return c->status;
   ig_status st = planned_run ? run_planned(t, s) : run_interpreted(t, s);
   if (st == IG_OK && c->status == IG_OK && add_outputs(t, s)) {
     *out = t;
