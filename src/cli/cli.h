@@ -60,8 +60,7 @@ typedef struct cli_command {
   const cli_example *examples;
   size_t nexamples;
   int nfiles;
-  bool more;  // takes further words behind its files
-  int most;   // more files are allowed up to so many; 0: nfiles is meant
+  bool more;   // takes further words behind its files
   int most;    // more files are allowed up to so many; 0: nfiles is meant
   bool pages;  // what it prints is to be read: by less on a terminal
   bool each;   // takes any number of files (nfiles 0: or none), and runs for one after the other

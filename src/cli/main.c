@@ -9,13 +9,10 @@
 #include "ingot/version.h"
 
 static const cli_command *const commands[] = {
-    &cli_info,          &cli_show,     &cli_run,     &cli_convert,   &cli_compile,   &cli_diff,     &cli_bisect,
-    &cli_verify,        &cli_shapes,   &cli_stats,   &cli_view,      &cli_bench,     &cli_score,
-    &cli_simplify,      &cli_extract,  &cli_rename,  &cli_fix_size,  &cli_free_size, &cli_merge,
-    &cli_split_weights, &cli_quantize, &cli_explain, &cli_completion};
-    &cli_info, &cli_show,   &cli_run,    &cli_convert, &cli_compile,
-    &cli_diff, &cli_bisect, &cli_verify, &cli_shapes,  &cli_stats,
-    &cli_view, &cli_bench,  &cli_score,  &cli_explain, &cli_completion};
+    &cli_info,   &cli_show,          &cli_run,      &cli_convert, &cli_compile,   &cli_diff,
+    &cli_bisect, &cli_verify,        &cli_shapes,   &cli_stats,   &cli_view,      &cli_bench,
+    &cli_score,  &cli_simplify,      &cli_extract,  &cli_rename,  &cli_fix_size,  &cli_free_size,
+    &cli_merge,  &cli_split_weights, &cli_quantize, &cli_explain, &cli_completion};
 enum { NCOMMANDS = sizeof commands / sizeof *commands };
 
 const cli_command *const *cli_commands(size_t *n) {
