@@ -14,6 +14,7 @@ commands:
   convert       write a file in another format, and check the copy
   compile       write a model with packed weights, which opens and starts in milliseconds
   diff          compare two models: structure, weights, and what they compute
+  bisect        the first value in which two models or two runtimes differ
   verify        check a file by every rule of loader and verifier; nothing is executed
   shapes        list dynamic sizes: symbol, range, relations, source line
   stats         the numbers in the weights: extremes, histograms, zeros, NaN, repetitions
@@ -30,21 +31,6 @@ commands:
   quantize      an ONNX model with weights of 8 or 4 bits
   explain       the cause of an error by its code, an example, and what to do
   completion    a script by which a shell completes commands, options and files
-  info       describe a file: inputs, outputs, weights, operators, what is unsupported
-  show       print a program: as code, as a graph, as a tree of modules, as a plan
-  run        run a model on arrays; compare the results, dump every value
-  convert    write a file in another format, and check the copy
-  compile    write a model with packed weights, which opens and starts in milliseconds
-  diff       compare two models: structure, weights, and what they compute
-  bisect     the first value in which two models or two runtimes differ
-  verify     check a file by every rule of loader and verifier; nothing is executed
-  shapes     list dynamic sizes: symbol, range, relations, source line
-  stats      the numbers in the weights: extremes, histograms, zeros, NaN, repetitions
-  view       a page to look around in: modules, nodes, shapes, weights; or a drawing
-  bench      measure: p50, p90, p99, share of each operator, memory
-  score      run a model over a file of rows: one result per row, restartable
-  explain    the cause of an error by its code, an example, and what to do
-  completion a script by which a shell completes commands, options and files
 
 FILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy, ONNX or .ingot file, recognised
 by its content; - is stdin. ingot COMMAND --help has details and examples; man ingot is the
@@ -101,6 +87,7 @@ $ ingot
 2>   convert       write a file in another format, and check the copy
 2>   compile       write a model with packed weights, which opens and starts in milliseconds
 2>   diff          compare two models: structure, weights, and what they compute
+2>   bisect        the first value in which two models or two runtimes differ
 2>   verify        check a file by every rule of loader and verifier; nothing is executed
 2>   shapes        list dynamic sizes: symbol, range, relations, source line
 2>   stats         the numbers in the weights: extremes, histograms, zeros, NaN, repetitions
@@ -117,21 +104,6 @@ $ ingot
 2>   quantize      an ONNX model with weights of 8 or 4 bits
 2>   explain       the cause of an error by its code, an example, and what to do
 2>   completion    a script by which a shell completes commands, options and files
-2>   info       describe a file: inputs, outputs, weights, operators, what is unsupported
-2>   show       print a program: as code, as a graph, as a tree of modules, as a plan
-2>   run        run a model on arrays; compare the results, dump every value
-2>   convert    write a file in another format, and check the copy
-2>   compile    write a model with packed weights, which opens and starts in milliseconds
-2>   diff       compare two models: structure, weights, and what they compute
-2>   bisect     the first value in which two models or two runtimes differ
-2>   verify     check a file by every rule of loader and verifier; nothing is executed
-2>   shapes     list dynamic sizes: symbol, range, relations, source line
-2>   stats      the numbers in the weights: extremes, histograms, zeros, NaN, repetitions
-2>   view       a page to look around in: modules, nodes, shapes, weights; or a drawing
-2>   bench      measure: p50, p90, p99, share of each operator, memory
-2>   score      run a model over a file of rows: one result per row, restartable
-2>   explain    the cause of an error by its code, an example, and what to do
-2>   completion a script by which a shell completes commands, options and files
 2> 
 2> FILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy, ONNX or .ingot file, recognised
 2> by its content; - is stdin. ingot COMMAND --help has details and examples; man ingot is the
