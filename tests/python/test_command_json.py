@@ -37,7 +37,7 @@ def check(kind: str, words: list, codes: tuple[int, ...] = (0,)) -> dict | list 
 def test_the_schema_is_one_and_has_every_command() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     listed = subprocess.run([INGOT, "--help"], capture_output=True, text=True, check=True).stdout
-    commands = [line.split()[0] for line in listed.split("commands:")[1].splitlines() if line.startswith("  ")]
+    commands = re.findall(r"^  ([a-z][a-z-]*) ", listed.split("commands:")[1], re.M)
     for command in commands:
         text = subprocess.run([INGOT, command, "--help"], capture_output=True, text=True, check=True).stdout
         assert bool(re.search(r"^ +--json\b", text, re.M)) == (command in SCHEMA["$defs"]), command
