@@ -237,7 +237,24 @@ static void copy_row(void *user, char *const *at, const int64_t *stride, int64_t
   }
 }
 
-static void copy_walk(const ig_walk *w, ig_dtype to, ig_dtype from) {
+// Leaves out dimensions along which no operand moves: one copy of their elements is all of them.
+static void copy_repeats_once(ig_walk *w) {
+  int kept = 0;
+  for (int d = 0; d < w->ndim; d++) {
+    if (w->numel && !w->stride[0][d] && !w->stride[1][d]) {
+      w->numel /= w->size[d];
+      continue;
+    }
+    w->size[kept] = w->size[d];
+    for (int k = 0; k < w->noperands; k++) w->stride[k][kept] = w->stride[k][d];
+    kept++;
+  }
+  if (kept == 0) w->size[kept++] = 1;  // strides are 0
+  w->ndim = kept;
+}
+
+static void copy_walk(ig_walk *w, ig_dtype to, ig_dtype from) {
+  copy_repeats_once(w);
   copy_job j = {to, from, (int64_t)ig_dtype_size(to), (int64_t)ig_dtype_size(from)};
   if (to == from && ig_walk_transpose(w, j.to_size)) return;
   ig_walk_run(w, 32768, copy_row, &j);

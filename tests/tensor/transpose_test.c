@@ -116,11 +116,43 @@ static void test_large(void **state) {
   }
 }
 
+// Copies of expanded tensors with the same strides take no longer than their memory.
+static void test_expanded(void **state) {
+  fixture *f = *state;
+  static const int64_t sizes[] = {2, 3};
+  ig_tensor *from = numbered(f, IG_F32, sizes, 2);
+  ig_tensor *same = ig_tensor_empty(f->c, IG_F32, sizes, 2);
+  ig_tensor *wide = ig_tensor_empty(f->c, IG_F64, sizes, 2);
+  assert_true(same && wide);
+  ig_tensor *const all[] = {from, same, wide};
+  ig_tensor *expanded[3];
+  for (int i = 0; i < 3; i++) {
+    ig_meta m;
+    ig_meta_view(all[i], &m);
+    m.ndim = 4;
+    const int64_t size[] = {INT64_C(1) << 40, 2, 1 << 10, 3};
+    const int64_t stride[] = {0, 3, 0, 1};
+    for (int d = 0; d < 4; d++) {
+      m.size[d] = ig_const(size[d]);
+      m.stride[d] = ig_const(stride[d]);
+    }
+    expanded[i] = ig_tensor_make(f->c, &m, false);
+    assert_non_null(expanded[i]);
+  }
+  ig_tensor_copy(expanded[1], expanded[0]);
+  ig_tensor_copy(expanded[2], expanded[0]);
+  assert_memory_equal(ig_tensor_data(same), ig_tensor_data(from), 6 * sizeof(float));
+  const float *floats = ig_tensor_data(from);
+  const double *doubles = ig_tensor_data(wide);
+  for (int i = 0; i < 6; i++) assert_true(doubles[i] == floats[i] || floats[i] != floats[i]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_matrices, setup, teardown),
       cmocka_unit_test_setup_teardown(test_orders, setup, teardown),
       cmocka_unit_test_setup_teardown(test_large, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_expanded, setup, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
