@@ -156,15 +156,18 @@ static ig_om_tensor *run(ig_ed_work *w, const ig_om_node *n) {
   ig_value result = ig_none();
   const ig_limits limits = {.size = sizeof limits, .max_work = MAX_WORK};
   const ig_account outer = ig_account_open(e->c, &limits);
+  ig_scope s = ig_scope_open(e->c);  // its tensors lie in the model, which ends with this function
   ig_status st = ig_om_resolve(e->c, &m);
   if (st == IG_OK) st = ig_onnx_run(e->c, &m, NULL, 0, &result);
   ig_account_close(e->c, &outer);
   bool more = e->c->account.left > 0;
+  ig_om_tensor *t = NULL;
+  if (st == IG_OK) t = of_value(e, &result, ig_ed_val(w, n->outputs[0])->elem);
+  ig_scope_close(e->c, s);
   ig_arena_free(&m.arena);
-  if (st == IG_OK) return of_value(e, &result, ig_ed_val(w, n->outputs[0])->elem);
   // What cannot be computed stays as it is.
-  if (!ig_status_is_final(st) || (st == IG_LIMIT && more)) ig_ctx_clear(e->c);
-  return NULL;
+  if (st != IG_OK && (!ig_status_is_final(st) || (st == IG_LIMIT && more))) ig_ctx_clear(e->c);
+  return t;
 }
 
 ig_ed_outcome ig_ed_fold(ig_ed_work *w, ig_om_node *n) {
@@ -178,10 +181,7 @@ ig_ed_outcome ig_ed_fold(ig_ed_work *w, ig_om_node *n) {
   ig_om_tensor *t = of_content(w, v);
   if (!t && !stays(n) && fits(w, n) &&
       ig_onnx_schema_find(n->domain, n->op_type,
-                          ig_om_opset_version(w->e->m.opsets, w->e->m.nopsets, n->domain))) {
-    ig_scope s = ig_scope_open(w->e->c);
+                          ig_om_opset_version(w->e->m.opsets, w->e->m.nopsets, n->domain)))
     t = run(w, n);
-    ig_scope_close(w->e->c, s);
-  }
   return t ? become(w, n, t) : IG_ED_KEPT;
 }

@@ -212,8 +212,10 @@ static ig_status try_sizes(ig_edit *e, const ig_free_size *sizes, size_t n, int6
   if (inputs) g.inputs = inputs;
   if (outputs) g.outputs = outputs;
   m.graph = &g;
+  ig_scope s = ig_scope_open(e->c);  // nothing that lies in the model may outlive it
   ig_status st = ig_om_resolve(e->c, &m);
   if (st == IG_OK) st = ig_onnx_check_shapes(e->c, &m);
+  ig_scope_close(e->c, s);
   ig_arena_free(&m.arena);
   return st;
 }
