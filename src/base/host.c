@@ -9,6 +9,7 @@
 #include <regex.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -54,7 +55,10 @@ void ig_host_ignore_pipes(void) {
 
 int ig_host_become(const char *const *words) {
   (void)signal(SIGPIPE, SIG_DFL);  // ignored signals stay ignored in the other program
-  (void)execvp(words[0], (char *const *)(uintptr_t)words);
+  char *const *list = NULL;
+  memcpy(&list, &words,
+         sizeof list);  // execvp takes them without const and leaves them as they are
+  (void)execvp(words[0], list);
   return errno;
 }
 

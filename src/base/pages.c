@@ -20,8 +20,8 @@ static bool is_clean(uint64_t entry) {
   return (entry >> 63 & 1) && (entry >> 61 & 1);
 }
 
-static void forget_run(uintptr_t page, size_t from, size_t to, size_t size) {
-  if (from < to) (void)madvise((void *)((page + from) * size), (to - from) * size, MADV_DONTNEED);
+static void forget_run(char *pages, size_t from, size_t to, size_t size) {
+  if (from < to) (void)madvise(pages + from * size, (to - from) * size, MADV_DONTNEED);
 }
 
 void ig_pages_forget(const void *p, size_t n) {
@@ -29,6 +29,7 @@ void ig_pages_forget(const void *p, size_t n) {
   if (known <= 0 || n == 0) return;
   size_t size = (size_t)known;
   uintptr_t first = ((uintptr_t)p + size - 1) / size;  // whole pages alone
+  char *start = (char *)p + (first * size - (uintptr_t)p);
   uintptr_t end = ((uintptr_t)p + n) / size;
   int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
@@ -38,13 +39,14 @@ void ig_pages_forget(const void *p, size_t n) {
     size_t bytes = ig_mem_mul(pages, sizeof *entries);
     off_t place = (off_t)ig_mem_mul(at, sizeof *entries);
     if (pread(fd, entries, bytes, place) != (ssize_t)bytes) break;
+    char *here = start + (at - first) * size;
     size_t from = 0;
     for (size_t i = 0; i < pages; i++) {
       if (is_clean(entries[i])) continue;
-      forget_run(at, from, i, size);
+      forget_run(here, from, i, size);
       from = i + 1;
     }
-    forget_run(at, from, pages, size);
+    forget_run(here, from, pages, size);
   }
   (void)close(fd);
 }

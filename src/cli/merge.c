@@ -128,7 +128,8 @@ static bool compare_all(ig_ctx *c, const part *a, const part *b, const part *m) 
 
 static int check(ig_ctx *c, cli_edit *edit, const char *path) {
   ig_model *models[3] = {NULL};
-  part p[3] = {{NULL}};
+  part p[3];
+  memset(p, 0, sizeof p);
   const char *const names[] = {e.from, second, path};
   int code = CLI_OK;
   (void)edit;

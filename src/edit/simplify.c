@@ -2,6 +2,7 @@
 // Simplification: rounds over the main graph until nothing changes. A round infers shapes, then
 // reads every node once: constants, the rules of its operator, common sub-expressions. Calls of the
 // model's functions and branches whose condition is constant are replaced by their nodes first.
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/budget.h"
@@ -55,19 +56,18 @@ static bool put_attr(ig_str *s, const ig_om_attr *a) {
   }
 }
 
-static int by_name(const ig_om_attr *a, const ig_om_attr *b) {
-  return strcmp(a->name, b->name);
+static int by_name(const void *a, const void *b) {
+  const ig_om_attr *const *x = a;
+  const ig_om_attr *const *y = b;
+  return strcmp((*x)->name, (*y)->name);
 }
 
 static bool put_attrs(ig_str *s, const ig_om_node *n) {
   enum { MOST = 32 };
   const ig_om_attr *sorted[MOST];
   if (n->nattrs > MOST) return false;
-  for (size_t i = 0; i < n->nattrs; i++) {
-    size_t at = i;
-    for (; at > 0 && by_name(&n->attrs[i], sorted[at - 1]) < 0; at--) sorted[at] = sorted[at - 1];
-    sorted[at] = &n->attrs[i];
-  }
+  for (size_t i = 0; i < n->nattrs; i++) sorted[i] = &n->attrs[i];
+  qsort(sorted, n->nattrs, sizeof *sorted, by_name);
   for (size_t i = 0; i < n->nattrs; i++)
     if (sorted[i]->ref || !put_attr(s, sorted[i])) return false;
   return true;

@@ -36,12 +36,8 @@ IG_CLONES static void round_bytes(int64_t n, float per, float zero, const float 
 
 // The first byte of a word is the one in its lowest bits.
 static void order_bytes(int64_t words, uint32_t *at) {
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-  for (int64_t i = 0; i < words; i++) at[i] = __builtin_bswap32(at[i]);
-#else
-  (void)words;
-  (void)at;
-#endif
+  const bool swapped = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+  for (int64_t i = 0; swapped && i < words; i++) at[i] = __builtin_bswap32(at[i]);
 }
 
 void ig_narrow_bytes(int64_t n, int64_t words, const float *x, uint32_t *to, ig_narrow_row *row) {

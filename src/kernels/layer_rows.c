@@ -169,7 +169,7 @@ static void pack_row(const packing *p, int64_t o, char *panel) {
   int64_t n = l->c.cin;
   const float *row = o < l->c.cout ? p->w + o * n : NULL;
   float factor = row ? factor_of(row, n, f->kind) : 0.0f;
-  float v[IG_ROWS_STEP];
+  float v[IG_ROWS_STEP] = {0};
   for (int64_t i = 0; i < n; i += f->step, panel += step_bytes(l)) {
     for (int64_t k = 0; k < f->step; k++) v[k] = row && i + k < n ? row[i + k] : 0.0f;
     pack_step(l, v, factor, o % l->f->outs, panel);
@@ -254,8 +254,8 @@ static void multiply(const job *j, const char *panel, int64_t row, int rows, flo
   int64_t n = l->c.cin;
   int64_t whole = n / f->step;
   const float *x = j->io->x + row * n;
-  ig_rows_tile t = {
-      .rows = rows, .w = panel, .steps = whole, .x = x, .x_row = n, .sums = sums, .first = true};
+  ig_rows_tile t = {.rows = rows, .w = panel, .steps = whole, .x = x, .x_row = n, .first = true};
+  t.sums = sums;
   l->f->rows(f->kind, &t);
   int64_t left = n - whole * f->step;
   if (!left) return;
@@ -263,12 +263,9 @@ static void multiply(const job *j, const char *panel, int64_t row, int rows, flo
   for (int r = 0; r < rows; r++) {
     for (int64_t i = 0; i < left; i++) end[r * f->step + i] = x[r * n + whole * f->step + i];
   }
-  t = (ig_rows_tile){.rows = rows,
-                     .w = panel + whole * step_bytes(l),
-                     .steps = 1,
-                     .x = end,
-                     .x_row = f->step,
-                     .sums = sums};
+  t = (ig_rows_tile){
+      .rows = rows, .w = panel + whole * step_bytes(l), .steps = 1, .x = end, .x_row = f->step};
+  t.sums = sums;
   l->f->rows(f->kind, &t);
 }
 

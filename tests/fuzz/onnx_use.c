@@ -75,7 +75,7 @@ static void edit(ig_ctx *c, ig_onnx_model *m, int opset) {
     if (st == IG_OK && step == 6) st = ig_edit_free_sizes(e, &freed, 1);
     if (st == IG_OK && step == 7) st = ig_edit_fix_sizes(e, &fixed, 1);
     ig_sink sink = ig_sink_memory(c->alloc);
-    if (st == IG_OK) st = ig_edit_write(e, &sink);
+    if (st == IG_OK) (void)!ig_edit_write(e, &sink);
     ig_sink_drop(&sink);
     ig_edit_free(e);
     e = NULL;

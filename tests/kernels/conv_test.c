@@ -39,7 +39,7 @@ static void compare(const ig_conv *c, const char *what, const void *found, const
 static double work_of(const ig_conv *c) {
   double out = (double)(c->out[0] * c->out[1] * c->out[2]) * (double)(c->n * c->cout);
   double taps = (double)(c->kernel[0] * c->kernel[1] * c->kernel[2]);
-  return out * taps * (double)(c->cin / c->groups);
+  return out * taps * (double)c->cin / (double)c->groups;
 }
 
 static void check(const ig_conv *c) {

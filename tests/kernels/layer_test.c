@@ -170,7 +170,7 @@ static void compare(const ig_conv *c, ig_layer_method m, const ig_layer_io *io, 
 static void check(const ig_conv *c, ig_layer_method m) {
   if (!ig_layer_suits(c, m, kernels()->lanes)) return;
   double sums = (double)(c->n * c->cout * ig_conv_out(c));
-  if (!test_due(2 * sums * (double)(ig_conv_taps(c) * c->cin / c->groups))) return;
+  if (!test_due(2 * sums * (double)ig_conv_taps(c) * (double)c->cin / (double)c->groups)) return;
   int64_t in = ig_conv_in(c);
   int64_t out = ig_conv_out(c);
   float *x = tensor(IG_ELEM_F32, c->n * c->cin * in, true);

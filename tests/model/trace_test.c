@@ -38,8 +38,8 @@ static void plans_compute_what_the_interpreter_does(void **state) {
                                       "pt2/data/attention.pt2"};
   const size_t more[] = {0, 0, 0, 1};  // attention has a second result, which the program drops
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-    run a;
-    run b;
+    run a = {.m = NULL};
+    run b = {.m = NULL};
     ig_divergence d;
     ig_scope scope = ig_scope_open(c);
     assert_true(open_run(c, files[i], &a) && open_run(c, files[i], &b));
