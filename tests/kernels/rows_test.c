@@ -95,8 +95,8 @@ static double round_inputs(ig_layer_method m, int64_t rows, float *x, int64_t in
     float lo = 0;
     float hi = 0;
     for (int64_t i = 0; i < in; i++) {
-      lo = fminf(lo, x[i]);
-      hi = fmaxf(hi, x[i]);
+      lo = x[i] < lo ? x[i] : lo;
+      hi = x[i] > hi ? x[i] : hi;
     }
     float scale = (hi - lo) / 255;
     float zero = rintf(-lo / scale);
@@ -104,8 +104,8 @@ static double round_inputs(ig_layer_method m, int64_t rows, float *x, int64_t in
       if (m == IG_LAYER_BF16 && ig_cpu_has_bf16()) x[i] = as_bf16(x[i]);
       if (m != IG_LAYER_DYNAMIC8) continue;
       x[i] = (fminf(fmaxf(rintf(x[i] / scale + zero), 0), 255) - zero) * scale;
-      step = fmax(step, (double)scale);
     }
+    if (m == IG_LAYER_DYNAMIC8) step = fmax(step, (double)scale);
   }
   return step;
 }
