@@ -600,7 +600,8 @@ static void later_runs_allocate_nothing(void **state) {
     assert_int_equal(ig_session_bind(interpreted, "x", sizes, 2, x, sizeof x), IG_OK);
     assert_int_equal(ig_session_run(interpreted), IG_OK);
     assert_int_equal(ig_session_read(interpreted, NULL, want, sizeof want), IG_OK);
-    assert_memory_equal(y, want, sizeof y);
+    // Layers of plans may add in another order.
+    for (int k = 0; k < 6; k++) assert_true(fabsf(y[k] - want[k]) <= 1e-5f * (1 + fabsf(want[k])));
     calls = f->heap.calls;
   }
   ig_session_free(interpreted);
