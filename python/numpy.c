@@ -123,10 +123,28 @@ static PyObject *struct_of(PyObject *o, const array_struct **a) {
   return capsule;
 }
 
+// Kernels read elements at multiples of their size; an array in a file or buffer may lie elsewhere.
+static ig_tensor *from_misaligned(ig_ctx *c, PyObject *o) {
+  const array_struct *a = NULL;
+  PyObject *copy = PyObject_CallMethod(o, "copy", NULL);
+  PyObject *capsule = copy ? struct_of(copy, &a) : NULL;
+  ig_tensor *t = NULL;
+  if (capsule && a->flags & ALIGNED) t = wrap(c, copy, copy, a);
+  if (capsule && !t && !PyErr_Occurred())
+    PyErr_SetString(PyExc_ValueError, "an array is not aligned, and neither is its copy");
+  Py_XDECREF(capsule);
+  Py_XDECREF(copy);
+  return t;
+}
+
 ig_tensor *py_from_array(ig_ctx *c, PyObject *o) {
   const array_struct *a = NULL;
   PyObject *capsule = struct_of(o, &a);
   if (!capsule) return NULL;
+  if (!(a->flags & ALIGNED)) {
+    Py_DECREF(capsule);
+    return from_misaligned(c, o);
+  }
   // A scalar's struct belongs to an array that the capsule keeps.
   PyObject *owner = strcmp(Py_TYPE(o)->tp_name, "numpy.ndarray") == 0 ? o : capsule;
   ig_tensor *t = wrap(c, o, owner, a);
@@ -164,6 +182,13 @@ static PyObject *from_numpy(PyObject *module, PyObject *o) {
           "variables that would be the same every time you call this function. In any other case, "
           "this might cause the trace to be incorrect.")) {
     Py_DECREF(capsule);
+    return NULL;
+  }
+  if (!(a->flags & ALIGNED)) {
+    Py_DECREF(capsule);
+    PyErr_SetString(PyExc_ValueError,
+                    "given numpy array is not aligned: its elements do not lie at multiples of "
+                    "their size. Copy the numpy array to reallocate the memory.");
     return NULL;
   }
   ig_scope s = ig_scope_open(c);

@@ -92,6 +92,21 @@ def test_calls_by_position_and_name(tmp_path: pathlib.Path) -> None:
         session(np.zeros((2, 3), np.float32), scale)
 
 
+def test_misaligned_arrays_are_copied(tmp_path: pathlib.Path) -> None:
+    """An array in a file or buffer may lie at any byte; kernels read elements at multiples of their size."""
+    run = ingot.open(save(tmp_path))
+    x = np.random.rand(4, 8).astype(np.float32)
+    bytes_ = np.zeros(x.nbytes + 1, np.uint8)
+    away = bytes_[1:].view(np.float32).reshape(x.shape)
+    away[...] = x
+    assert not away.flags.aligned
+    scale = np.ones(8, np.float32)
+    assert np.array_equal(run(away, scale)[0], run(x, scale)[0])
+    assert ingot.tensor(away).tolist() == x.tolist()
+    with pytest.raises(ValueError, match="not aligned"):
+        ingot.from_numpy(away)
+
+
 def test_results_stay_as_they_are(tmp_path: pathlib.Path) -> None:
     session = ingot.open(save(tmp_path), interpret=False)
     reference = ingot.open(tmp_path / "block.pt2", interpret=True)

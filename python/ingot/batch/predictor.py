@@ -185,7 +185,7 @@ def _row(path: str, port: Port) -> Row:
 def _given(array: numpy.ndarray, narrow: bool) -> Any:
     """What the session takes: NumPy has no bfloat16, tensors have."""
     array = numpy.ascontiguousarray(array)
-    return ingot.from_numpy(array).to(ingot.bfloat16) if narrow else array
+    return ingot.as_tensor(array).to(ingot.bfloat16) if narrow else array
 
 
 def _array(value: Any) -> numpy.ndarray:

@@ -77,7 +77,7 @@ def _to_value(array: Any, elem: int) -> Any:
         return ingot.from_numpy(array.astype(np.float32)).to(dtype)
     if not array.flags.writeable:
         array = array.copy()
-    return ingot.from_numpy(array)
+    return ingot.as_tensor(array)
 
 
 def _to_array(value: Any) -> Any:

@@ -81,7 +81,7 @@ class _Session:
     def run(self, arrays: Sequence[Any]) -> list[Any]:
         if self.session is not None:
             return self.session.run(None, dict(zip(self.names, arrays, strict=False)))
-        found = self.model.run([ingot.from_numpy(np.ascontiguousarray(a)) for a in arrays])
+        found = self.model.run([ingot.as_tensor(np.ascontiguousarray(a)) for a in arrays])
         return [v.numpy() if isinstance(v, ingot.Tensor) else np.asarray(v) for v in found]
 
 
