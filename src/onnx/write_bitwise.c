@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ONNX of operations on bits. Bools have their own operators; integers have operators from opset 18
-// on. Shifts are products with powers of two: those of ONNX are unsigned,
-// which serves bytes that are shifted by a known number.
+// on. Shifts are products with powers of two, because those of ONNX are unsigned; they serve only
+// bytes that are shifted by a known number.
 #include "onnx/writer.h"
 
 static bool is_bool(const ig_onnx_call *call) {
@@ -42,7 +42,7 @@ static void bitwise_not(ig_onnx *x, const ig_onnx_call *call) {
   (void)ig_onnx_emit_as(x, call, &node, wide);
 }
 
-// By fewer bits than a byte has: what more shifts give is open in C, and thereby in runtimes.
+// By fewer bits than a byte has: C, and so runtimes, leave open what a larger shift gives.
 static bool is_small(const ig_onnx_call *call) {
   const ig_value *by = &call->args[1];
   return by->kind == IG_KIND_INT && !by->i.expr && by->i.value >= 0 && by->i.value < 8;
