@@ -327,16 +327,22 @@ static void run_network(const network *w) {
   EACH_THREADS check(w->id, args);
 }
 
-// The second one has weights that are larger than the L2 cache.
+// Weights are packed for many steps, unless one row uses weights that are larger than the L2 cache.
+// Layers in one direction run side by side in chunks.
 static void recurrent_networks(void **state) {
   (void)state;
   static const network networks[] = {
       {IG_ID_LSTM_INPUT, 4, 7, 3, 96, 3, true, true, true},
       {IG_ID_LSTM_INPUT, 4, 3, 1, 701, 1, false, false, true},
+      {IG_ID_LSTM_INPUT, 4, 40, 1, 256, 3, false, false, true},
+      {IG_ID_LSTM_INPUT, 4, 17, 60, 40, 2, true, true, false},
+      {IG_ID_LSTM_INPUT, 4, 16, 2, 530, 1, false, true, true},
       {IG_ID_GRU_INPUT, 3, 9, 5, 64, 2, true, false, false},
+      {IG_ID_GRU_INPUT, 3, 33, 2, 260, 2, false, true, true},
       {IG_ID_GRU_INPUT, 3, 3, 1, 300, 1, false, true, true},
       {IG_ID_RNN_TANH_INPUT, 1, 6, 2, 33, 2, false, true, true},
       {IG_ID_RNN_RELU_INPUT, 1, 6, 2, 33, 2, true, false, false},
+      {IG_ID_RNN_TANH_INPUT, 1, 64, 1, 500, 2, false, false, true},
   };
   start_threads();
   for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
