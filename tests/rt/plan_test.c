@@ -18,6 +18,7 @@
 #include "ir/program.h"
 #include "op/interpret.h"
 #include "rt/frame.h"
+#include "rt/packs.h"
 #include "tensor/copy.h"
 
 #include "fixture.h"  // after the calls, whose parameters have the name of its context
@@ -187,7 +188,22 @@ static ig_tensor *behind_two(ig_tensor *x) {
   return ig_mul_tensor(c, ig_contiguous(c, rest), filled(6, 1, 2));
 }
 
-static body *const bodies[] = {mixed, data_dependent, view_of_input, joined, sized};
+// Two layers over 20 steps, whose weights are packed; the input's rows are the batch.
+static ig_tensor *recurrent(ig_tensor *x) {
+  ig_int rows = ig_tensor_size(x, 0);
+  ig_value steps = ig_of_ints((ig_int[]){ig_const(20), rows, ig_const(6)}, 3);
+  ig_value states = ig_of_ints((ig_int[]){ig_const(2), rows, ig_const(5)}, 3);
+  ig_tensor *h = ig_zeros(c, states);
+  ig_value hx[] = {ig_of_tensor(h), ig_of_tensor(h)};
+  ig_value params[] = {ig_of_tensor(filled(20, 6, -1)), ig_of_tensor(filled(20, 5, 1)),
+                       ig_of_tensor(filled(20, 5, 0)), ig_of_tensor(filled(20, 5, 2))};
+  ig_value outs[3];
+  ig_lstm_input(c, ig_expand(c, ig_unsqueeze(c, x, ig_const(0)), steps), ig_of_list(hx, 2),
+                ig_of_list(params, 4), false, ig_const(2), 0, false, false, false, outs);
+  return c->status == IG_OK ? outs[0].tensor : NULL;
+}
+
+static body *const bodies[] = {mixed, data_dependent, view_of_input, joined, sized, recurrent};
 
 static void same_as_interpreted(void **state) {
   (void)state;
@@ -247,7 +263,7 @@ static size_t count_frames(const ig_plan *p) {
 // A program is traced once for all sizes that it serves, and more sizes than are kept may come.
 static void one_trace_serves_all_sizes(void **state) {
   (void)state;
-  static body *const planned_bodies[] = {mixed, view_of_input, joined, sized};
+  static body *const planned_bodies[] = {mixed, view_of_input, joined, sized, recurrent};
   for (size_t k = 0; k < sizeof planned_bodies / sizeof *planned_bodies; k++) {
     ig_scope s = ig_scope_open(c);
     planned t = open_plan(planned_bodies[k], 0);
@@ -261,6 +277,33 @@ static void one_trace_serves_all_sizes(void **state) {
     close_plan(&t);
     ig_scope_close(c, s);
   }
+}
+
+// What a kernel packs of weights serves all sizes, and other plans of the model.
+static void kernels_pack_once(void **state) {
+  (void)state;
+  ig_scope s = ig_scope_open(c);
+  planned t = open_plan(recurrent, 0);
+  ig_packs *packs = t.plan->packs;
+  for (int64_t rows = 2; rows < 6; rows++) (void)run(&t, filled(rows, 6, 0), NULL);
+  assert_int_equal(count_frames(t.plan), 4);
+  assert_int_equal(ig_packs_count(packs), 1);
+  ig_plan_source source = t.plan->source;
+  source.packs = packs;
+  ig_plan *other = ig_plan_create(c, &source, 0);
+  assert_non_null(other);
+  ig_value out = ig_none();
+  assert_int_equal(ig_plan_run(other, t.values, NULL, &out), IG_OK);
+  assert_true(same_bits(out.tensor, interpreted(&t, t.values[t.input].tensor)));
+  assert_int_equal(ig_packs_count(packs), 1);
+  ig_plan_free(t.plan);
+  assert_int_equal(ig_packs_count(packs), 1);
+  t.plan = other;
+  (void)ig_packs_retain(packs);
+  close_plan(&t);
+  assert_int_equal(ig_packs_count(packs), 0);
+  ig_packs_free(packs);
+  ig_scope_close(c, s);
 }
 
 // A text that grows by a word does not take memory in every run.
@@ -468,6 +511,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(same_as_interpreted, setup, teardown),
       cmocka_unit_test_setup_teardown(later_runs_allocate_nothing, setup, teardown),
       cmocka_unit_test_setup_teardown(one_trace_serves_all_sizes, setup, teardown),
+      cmocka_unit_test_setup_teardown(kernels_pack_once, setup, teardown),
       cmocka_unit_test_setup_teardown(memory_grows_in_large_steps, setup, teardown),
       cmocka_unit_test_setup_teardown(other_structures_have_their_own_trace, setup, teardown),
       cmocka_unit_test_setup_teardown(empty_results_have_the_strides_of_the_interpreter, setup,

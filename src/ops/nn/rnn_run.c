@@ -36,7 +36,8 @@ typedef struct rnn_state {
   ig_operand out;
   ig_operand hn;
   ig_operand cn;
-  bool packed;      // the weights are, for every run
+  bool packed;      // the weights are
+  bool kept;        // for all runs (ig_exec.packed)
   int64_t chunk;    // steps that a cell takes at a time
   int64_t running;  // cells that may run side by side: each has a part of every piece that follows
   // Offsets of pieces.
@@ -217,10 +218,19 @@ static size_t bias_floats(const sizes *z) {
 static size_t input_floats(const sizes *z, int64_t layer) {
   return ig_rnn_matrix_floats(z->width, width_of_input(z, layer));
 }
+static size_t cell_floats(const sizes *z, int64_t layer) {
+  return ig_mem_add(input_floats(z, layer), ig_rnn_matrix_floats(z->width, z->hidden));
+}
 static size_t weights_floats(const sizes *z) {
-  size_t first = input_floats(z, 0);
-  size_t later = z->layers > 1 ? input_floats(z, 1) : 0;
-  return ig_mem_add(first > later ? first : later, ig_rnn_matrix_floats(z->width, z->hidden));
+  size_t first = cell_floats(z, 0);
+  size_t later = z->layers > 1 ? cell_floats(z, 1) : 0;
+  return first > later ? first : later;
+}
+// Before those of cell `at`, if all lie behind each other.
+static size_t floats_before(const sizes *z, int64_t at) {
+  int64_t first = at < z->directions ? at : z->directions;
+  size_t later = at > first ? ig_mem_mul((size_t)(at - first), cell_floats(z, 1)) : 0;
+  return ig_mem_add(ig_mem_mul((size_t)first, cell_floats(z, 0)), later);
 }
 
 static void take_pieces(ig_need *need, rnn_state *s) {
@@ -232,7 +242,7 @@ static void take_pieces(ig_need *need, rnn_state *s) {
   s->bias = ig_need_take(need, ig_mem_mul(n, bias_floats(z)), sizeof(float));
   s->h = ig_need_take(need, ig_mem_mul(n, state_floats(z)), sizeof(float));
   s->c = ig_need_take(need, lstm ? ig_mem_mul(n, state_floats(z)) : 0, sizeof(float));
-  size_t weights = s->packed ? ig_mem_mul(n, weights_floats(z)) : 0;
+  size_t weights = s->packed && !s->kept ? ig_mem_mul(n, weights_floats(z)) : 0;
   s->weights = ig_need_take(need, weights, sizeof(float));
   for (int64_t i = 0; i < 2; i++) {
     size_t out = z->layers > i + 1 ? product(z->steps, z->batch, z->directions * z->hidden) : 0;
@@ -259,6 +269,9 @@ void ig_rnn_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_v
     s->cn = ig_operand_plan(need, outs[2].tensor, IG_F32, IG_ROW_MAJOR);
   }
   s->packed = should_pack(z);
+  s->kept = s->packed && p->packs;
+  size_t all = floats_before(z, z->layers * z->directions);
+  p->packed_size = s->kept ? ig_mem_mul(all, sizeof(float)) : 0;
   s->chunk = s->packed ? chunk_of(z) : z->steps;
   s->running = running_of(s);
   take_pieces(need, s);
@@ -296,8 +309,9 @@ typedef struct cell {
   float *bias;
   float *h;
   float *c;
-  float *input;   // the matrix of the inputs: packed; NULL: it is not
-  float *hidden;  // that of the state
+  const float *input;   // the matrix of the inputs, packed; NULL: it is not
+  const float *hidden;  // that of the state
+  float *weights;       // where both are to be packed; NULL: they were, or none is
 } cell;
 
 static float *piece(const network *n, size_t at, size_t floats, int64_t i) {
@@ -321,10 +335,12 @@ static cell cell_of(const network *n, int64_t layer, int64_t direction) {
             .h = piece(n, s->h, state_floats(z), at),
             .c = piece(n, s->c, z->kind == IG_RNN_LSTM ? state_floats(z) : 0, at)};
   l.out += column;
-  if (s->packed) {
-    l.input = piece(n, s->weights, weights_floats(z), at);
-    l.hidden = l.input + input_floats(z, layer);
+  if (s->kept) {
+    l.input = (const float *)n->x->packed + floats_before(z, layer * z->directions + direction);
+  } else if (s->packed) {
+    l.input = l.weights = piece(n, s->weights, weights_floats(z), at);
   }
+  if (l.input) l.hidden = l.input + input_floats(z, layer);
   return l;
 }
 
@@ -358,15 +374,28 @@ static void copy(int64_t n, const float *from, float *to) {
   for (int64_t i = 0; i < n; i++) to[i] = from[i];
 }
 
+// Both matrices of a cell.
+static void pack_cell(const sizes *z, int64_t layer, const ig_value *params, float *to) {
+  pack_matrix(&params[0], z->width, to);
+  pack_matrix(&params[1], z->width, to + input_floats(z, layer));
+}
+
+void ig_rnn_pack(const ig_exec *x, void *to) {
+  const rnn_state *s = x->state;
+  const sizes *z = &s->z;
+  for (int64_t at = 0; at < z->layers * z->directions; at++) {
+    const ig_value *params = x->args[2].list.at + (size_t)at * per_cell(z);
+    pack_cell(z, at / z->directions, params, (float *)to + floats_before(z, at));
+  }
+}
+
 static void start_cell(const network *n, const cell *l, int64_t at) {
   const sizes *z = l->z;
   int64_t count = z->batch * z->hidden;
   copy(count, n->h0 + at * count, l->h);
   if (n->c0) copy(count, n->c0 + at * count, l->c);
   read_biases(l);
-  if (!l->input) return;
-  pack_matrix(&l->params[0], z->width, l->input);
-  pack_matrix(&l->params[1], z->width, l->hidden);
+  if (l->weights) pack_cell(z, at / z->directions, l->params, l->weights);
 }
 
 static void end_cell(const network *n, const cell *l, int64_t at) {
