@@ -21,11 +21,12 @@ typedef struct ig_rt_step {
   ig_value *args;
   ig_value *outs;
   ig_prep *prep;  // NULL: the kernel takes memory by itself
-  const struct ig_pack_held *held;  // what the kernel packs; NULL: nothing; given back with the binding
-  bool dead;      // nobody uses its results
-  bool joined;    // nothing to do: its operands lie where its result is
-  bool sized;     // numbers among its arguments depend on the sizes of the inputs
-  bool inexact;   // its sums have another order than those of the operators that it stands for
+  const struct ig_pack_held
+      *held;     // what the kernel packs; NULL: nothing; given back with the binding
+  bool dead;     // nobody uses its results
+  bool joined;   // nothing to do: its operands lie where its result is
+  bool sized;    // numbers among its arguments depend on the sizes of the inputs
+  bool inexact;  // its sums have another order than those of the operators that it stands for
   double seconds;
 } ig_rt_step;
 

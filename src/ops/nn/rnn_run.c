@@ -323,17 +323,18 @@ static cell cell_of(const network *n, int64_t layer, int64_t direction) {
   const sizes *z = &s->z;
   int64_t at = s->chunk < z->steps ? layer : direction % s->running;
   int64_t column = direction * z->hidden;
-  cell l = {.z = z,
-            .params = n->x->args[2].list.at + (size_t)(layer * z->directions + direction) * per_cell(z),
-            .in = layer ? piece(n, s->layer[(layer - 1) % 2], 0, 0) : n->in,
-            .width = width_of_input(z, layer),
-            .out = layer + 1 == z->layers ? n->out : piece(n, s->layer[layer % 2], 0, 0),
-            .reverse = direction == 1,
-            .gates = piece(n, s->gates, gates_floats(s), at),
-            .sum = piece(n, s->sum, sum_floats(z), at),
-            .bias = piece(n, s->bias, bias_floats(z), at),
-            .h = piece(n, s->h, state_floats(z), at),
-            .c = piece(n, s->c, z->kind == IG_RNN_LSTM ? state_floats(z) : 0, at)};
+  cell l = {
+      .z = z,
+      .params = n->x->args[2].list.at + (size_t)(layer * z->directions + direction) * per_cell(z),
+      .in = layer ? piece(n, s->layer[(layer - 1) % 2], 0, 0) : n->in,
+      .width = width_of_input(z, layer),
+      .out = layer + 1 == z->layers ? n->out : piece(n, s->layer[layer % 2], 0, 0),
+      .reverse = direction == 1,
+      .gates = piece(n, s->gates, gates_floats(s), at),
+      .sum = piece(n, s->sum, sum_floats(z), at),
+      .bias = piece(n, s->bias, bias_floats(z), at),
+      .h = piece(n, s->h, state_floats(z), at),
+      .c = piece(n, s->c, z->kind == IG_RNN_LSTM ? state_floats(z) : 0, at)};
   l.out += column;
   if (s->kept) {
     l.input = (const float *)n->x->packed + floats_before(z, layer * z->directions + direction);
