@@ -79,7 +79,8 @@ static void run_columns(void *arg, int64_t begin, int64_t end) {
 
 void ig_rnn_matrix_add(int64_t m, int64_t n, int64_t k, const float *x, const float *matrix,
                        bool backwards, float *y) {
-  job p = {m, n, k, x, matrix, y, .backwards = backwards};
+  job p = {.m = m, .n = n, .k = k, .x = x, .matrix = matrix, .backwards = backwards};
+  p.y = y;
   p.width = ig_gemm_panels_width_f32(n);
   if (m >= 2 * ROWS) {
     double each = (double)ROWS * (double)n * (double)k;

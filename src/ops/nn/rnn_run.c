@@ -145,9 +145,9 @@ static int64_t chunk_of(const sizes *z) {
   if (ig_threads_get() == 1 || z->directions > 1 || z->layers == 1) return z->steps;
   double each = (double)z->batch * (double)z->width * (double)z->hidden;  // of a step
   double least = (double)PRODUCTS / each + 1;
-  double even = (double)((z->steps + CHUNKS - 1) / CHUNKS);
-  double chunk = least > even ? least : even;
-  return chunk < (double)z->steps ? (int64_t)chunk : z->steps;
+  int64_t even = (z->steps + CHUNKS - 1) / CHUNKS;
+  if (least >= (double)z->steps) return z->steps;
+  return (int64_t)least > even ? (int64_t)least : even;
 }
 
 static int64_t running_of(const rnn_state *s) {
