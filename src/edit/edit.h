@@ -27,6 +27,8 @@ void ig_ed_take_names(ig_edit *e, const ig_om_graph *g);
 void ig_ed_note(ig_edit *e, const ig_edit_note *note);
 bool ig_ed_ok(const ig_edit *e);
 void ig_ed_no_memory(ig_edit *e);
+// ig_map_put, whose failure is an error of the edit.
+ig_map_value *ig_ed_put(ig_edit *e, ig_map *map, const char *key);
 // Begin and end of an operation: names are collected; the model is resolved and checked.
 ig_status ig_ed_begin(ig_edit *e);
 ig_status ig_ed_end(ig_edit *e);

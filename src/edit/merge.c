@@ -56,9 +56,9 @@ static ig_status join(merging *x, const char *output, const char *input) {
   const ig_om_info *b = find(x->g->inputs, x->g->ninputs, input);
   if (!a) return no_port(x, "output", output, g->outputs, g->noutputs);
   if (!b) return no_port(x, "input of the second model", input, x->g->inputs, x->g->ninputs);
-  ig_map_value *at = ig_map_put(&x->names, b->name);
-  ig_map_value *used = ig_map_put(&x->joined, a->name);
-  if (!at || !used) return ig_fail(x->e->c, IG_NOMEM, "out of memory");
+  ig_map_value *at = ig_ed_put(x->e, &x->names, b->name);
+  ig_map_value *used = ig_ed_put(x->e, &x->joined, a->name);
+  if (!at || !used) return x->e->c->status;
   if (at->text)
     return ig_fail(x->e->c, IG_INVALID, "%s: input '%s' is joined twice", x->other->name, input);
   at->text = a->name;
@@ -83,16 +83,12 @@ static ig_status join_all(merging *x) {
 
 static void rename_value(merging *x, const char *name) {
   if (!*name) return;
-  ig_map_value *at = ig_map_put(&x->names, name);
-  if (!at) {
-    ig_ed_no_memory(x->e);
-    return;
-  }
-  if (at->text) return;
+  ig_map_value *at = ig_ed_put(x->e, &x->names, name);
+  if (!at || at->text) return;
   const char *to = x->o->prefix ? ig_ed_text(x->e, "%s%s", x->o->prefix, name) : name;
   bool taken = ig_map_find(&x->e->names, to) != NULL;
   at->text = taken ? ig_ed_fresh(x->e, to, "merged") : to;
-  if (!ig_map_put(&x->e->names, at->text)) ig_ed_no_memory(x->e);
+  (void)ig_ed_put(x->e, &x->e->names, at->text);
 }
 
 static const char *now(const merging *x, const char *name) {
@@ -247,7 +243,7 @@ static ig_status merge(merging *x) {
     return ig_fail(e->c, IG_UNSUPPORTED, "%s: sparse weights are not merged", x->other->name);
   IG_RETURN_IF_ERR(merge_opsets(x));
   IG_RETURN_IF_ERR(join_all(x));
-  for (size_t i = 0; i < a->nnodes; i++) (void)ig_map_put(&x->nodes, a->nodes[i].name);
+  for (size_t i = 0; i < a->nnodes; i++) (void)ig_ed_put(e, &x->nodes, a->nodes[i].name);
   plan_names(x, b);
   rename_graph(x, b);
   IG_RETURN_IF_ERR(merge_functions(x));
