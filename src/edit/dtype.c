@@ -379,8 +379,7 @@ static void used_by(ig_edit *e, ig_map *used, const ig_om_graph *g) {
     for (size_t k = 0; k < n->ninputs; k++) (void)ig_ed_put(e, used, n->inputs[k]);
     for (size_t k = 0; k < n->nattrs; k++) {
       const ig_om_attr *a = &n->attrs[k];
-      bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
-      for (size_t j = 0; graphs && !a->ref && j < a->n; j++) used_by(e, used, a->graphs[j]);
+      for (size_t j = 0; j < ig_ed_bodies(a); j++) used_by(e, used, a->graphs[j]);
     }
   }
   for (size_t i = 0; i < g->noutputs; i++) (void)ig_ed_put(e, used, g->outputs[i].name);

@@ -48,6 +48,7 @@ ig_om_graph *ig_ed_copy_graph(ig_edit *e, const ig_om_graph *g);
 
 bool ig_ed_is(const ig_om_node *n, const char *op);   // of the default domain
 const char *ig_ed_in(const ig_om_node *n, size_t i);  // "": absent
+size_t ig_ed_bodies(const ig_om_attr *a);             // how many graphs it holds, at a->graphs
 bool ig_ed_has_graphs(const ig_om_node *n);
 ig_om_node ig_ed_node(ig_edit *e, const ig_om_node *like, const char *op, const char *const *in,
                       size_t nin, const char *out);

@@ -37,8 +37,7 @@ static void reads_of(const ig_om_node *n, void (*fn)(void *user, const char *nam
     if (*n->inputs[i]) fn(user, n->inputs[i]);
   for (size_t k = 0; k < n->nattrs; k++) {
     const ig_om_attr *a = &n->attrs[k];
-    bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
-    for (size_t j = 0; graphs && !a->ref && j < a->n; j++) {
+    for (size_t j = 0; j < ig_ed_bodies(a); j++) {
       const ig_om_graph *g = a->graphs[j];
       for (size_t i = 0; i < g->nnodes; i++) reads_of(&g->nodes[i], fn, user);
       for (size_t i = 0; i < g->noutputs; i++) fn(user, g->outputs[i].name);

@@ -104,8 +104,7 @@ static void plan_names(merging *x, const ig_om_graph *g) {
     for (size_t k = 0; k < n->noutputs; k++) rename_value(x, n->outputs[k]);
     for (size_t k = 0; k < n->nattrs; k++) {
       const ig_om_attr *a = &n->attrs[k];
-      bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
-      for (size_t j = 0; graphs && !a->ref && j < a->n; j++) plan_names(x, a->graphs[j]);
+      for (size_t j = 0; j < ig_ed_bodies(a); j++) plan_names(x, a->graphs[j]);
     }
   }
 }
@@ -147,8 +146,7 @@ static void rename_graph(merging *x, ig_om_graph *g) {
       n->name = ig_ed_text(x->e, "%s_%zu", n->name, x->e->nfresh++);
     for (size_t k = 0; k < n->nattrs; k++) {
       const ig_om_attr *a = &n->attrs[k];
-      bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
-      for (size_t j = 0; graphs && !a->ref && j < a->n; j++) rename_graph(x, a->graphs[j]);
+      for (size_t j = 0; j < ig_ed_bodies(a); j++) rename_graph(x, a->graphs[j]);
     }
   }
 }

@@ -215,8 +215,7 @@ static void note_readers(quantizing *q, const ig_om_graph *g, bool inner) {
     }
     for (size_t k = 0; k < n->nattrs; k++) {
       const ig_om_attr *a = &n->attrs[k];
-      bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
-      for (size_t j = 0; graphs && !a->ref && j < a->n; j++) note_readers(q, a->graphs[j], true);
+      for (size_t j = 0; j < ig_ed_bodies(a); j++) note_readers(q, a->graphs[j], true);
     }
   }
   for (size_t i = 0; i < g->noutputs; i++) {

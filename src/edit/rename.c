@@ -162,8 +162,7 @@ static void rename_node(renaming *r, ig_om_node *n) {
   rename_list(r, &n->outputs, n->noutputs);
   for (size_t k = 0; k < n->nattrs; k++) {
     const ig_om_attr *a = &n->attrs[k];
-    bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
-    for (size_t j = 0; graphs && !a->ref && j < a->n; j++) rename_body(r, a->graphs[j]);
+    for (size_t j = 0; j < ig_ed_bodies(a); j++) rename_body(r, a->graphs[j]);
   }
 }
 

@@ -401,8 +401,7 @@ static bool calls_functions(const ig_om_graph *g) {
     if (n->function) return true;
     for (size_t k = 0; k < n->nattrs; k++) {
       const ig_om_attr *a = &n->attrs[k];
-      bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
-      for (size_t j = 0; graphs && !a->ref && j < a->n; j++)
+      for (size_t j = 0; j < ig_ed_bodies(a); j++)
         if (calls_functions(a->graphs[j])) return true;
     }
   }

@@ -53,8 +53,7 @@ void ig_ed_take_names(ig_edit *e, const ig_om_graph *g) {
     for (size_t k = 0; k < n->noutputs; k++) take(e, n->outputs[k]);
     for (size_t k = 0; k < n->nattrs; k++) {
       const ig_om_attr *a = &n->attrs[k];
-      bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
-      for (size_t j = 0; graphs && !a->ref && j < a->n; j++) ig_ed_take_names(e, a->graphs[j]);
+      for (size_t j = 0; j < ig_ed_bodies(a); j++) ig_ed_take_names(e, a->graphs[j]);
     }
   }
 }

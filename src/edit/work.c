@@ -95,8 +95,7 @@ static void count_reads(ig_ed_work *w, const ig_om_graph *g, bool inner) {
     }
     for (size_t k = 0; k < n->nattrs; k++) {
       const ig_om_attr *a = &n->attrs[k];
-      bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
-      for (size_t j = 0; graphs && !a->ref && j < a->n; j++) count_reads(w, a->graphs[j], true);
+      for (size_t j = 0; j < ig_ed_bodies(a); j++) count_reads(w, a->graphs[j], true);
     }
   }
 }
@@ -110,8 +109,7 @@ static void note_hidden(ig_ed_work *w, const ig_om_graph *g, bool inner) {
     for (size_t k = 0; inner && k < n->noutputs; k++) (void)ig_ed_put(w->e, hidden, n->outputs[k]);
     for (size_t k = 0; k < n->nattrs; k++) {
       const ig_om_attr *a = &n->attrs[k];
-      bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
-      for (size_t j = 0; graphs && !a->ref && j < a->n; j++) note_hidden(w, a->graphs[j], true);
+      for (size_t j = 0; j < ig_ed_bodies(a); j++) note_hidden(w, a->graphs[j], true);
     }
   }
 }
@@ -286,8 +284,7 @@ static void rewrite(ig_ed_work *w, ig_om_node *n, const inside *in) {
   }
   for (size_t k = 0; k < n->nattrs; k++) {
     const ig_om_attr *a = &n->attrs[k];
-    bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
-    for (size_t j = 0; graphs && !a->ref && j < a->n; j++) rewrite_graph(w, a->graphs[j], in);
+    for (size_t j = 0; j < ig_ed_bodies(a); j++) rewrite_graph(w, a->graphs[j], in);
   }
 }
 
@@ -313,8 +310,7 @@ static void mark(ig_ed_work *w, ig_map *live, const ig_om_node *n) {
   for (size_t i = 0; i < n->ninputs; i++) (void)ig_ed_put(w->e, live, n->inputs[i]);
   for (size_t k = 0; k < n->nattrs; k++) {
     const ig_om_attr *a = &n->attrs[k];
-    bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
-    for (size_t j = 0; graphs && !a->ref && j < a->n; j++) mark_graph(w, live, a->graphs[j]);
+    for (size_t j = 0; j < ig_ed_bodies(a); j++) mark_graph(w, live, a->graphs[j]);
   }
 }
 
