@@ -173,6 +173,19 @@ static void read_by(void *user, const char *name) {
   (void)ig_ed_put(r->e, &r->used, name);
 }
 
+// A node that is needed for another of its results makes values too at which the part begins: these
+// get other names.
+static void rename_begins(extraction *x, ig_om_node *n) {
+  for (size_t i = 0; i < n->noutputs; i++) {
+    if (!*n->outputs[i] || !ig_map_find(&x->from, n->outputs[i])) continue;
+    const char **outputs = ig_ed_push(x->e, n->noutputs, sizeof *outputs);
+    if (!outputs) return;
+    memcpy(outputs, n->outputs, n->noutputs * sizeof *outputs);
+    outputs[i] = ig_ed_fresh(x->e, n->outputs[i], "unused");
+    n->outputs = outputs;
+  }
+}
+
 static void cut(extraction *x) {
   ig_edit *e = x->e;
   ig_om_graph *g = x->g;
@@ -181,7 +194,8 @@ static void cut(extraction *x) {
   size_t n = 0;
   for (size_t i = 0; nodes && i < g->nnodes; i++) {
     if (!x->keep[i]) continue;
-    nodes[n++] = g->nodes[i];
+    nodes[n] = g->nodes[i];
+    rename_begins(x, &nodes[n++]);
     reads_of(&g->nodes[i], read_by, &r);
   }
   for (size_t i = 0; i < x->ends.n; i++) read_by(&r, x->ends.at[i]);

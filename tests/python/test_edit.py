@@ -370,6 +370,11 @@ def test_extract():
     assert ops(edit.extract(before, "fc2", "fc2")) == ["MatMul", "Add"]
     assert {i.name for i in front.graph.initializer} == {"w", "b"}
     agrees(before, edit.merge(front, back), x, rtol=0, atol=0)
+    split = model([node("Split", "x", "a b", num_outputs=2), node("Relu", "a", "c"), node("Add", "c b", "y")],
+                  [("x", [4])], [("y", [2])], opset=18)
+    part = edit.extract(split, ["a", "x"])  # the node that makes `a` is needed for `b`
+    onnx.checker.check_model(part, full_check=True)
+    np.testing.assert_array_equal(run(part, {"a": np.ones(2, np.float32), "x": np.zeros(4, np.float32)})[0], 1)
     with pytest.raises(Exception, match="no value, node or module 'fc3'; the most similar are"):
         edit.extract(before, "fc3")
 
