@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import ingot
 from ingot import _C
 from ingot._C import GuardOnDataDependentSymNode, Tensor
 from ingot._library.custom_ops import NoFakeImplError
+from ingot._library.simple_registry import singleton
 from ingot.nn.utils.stateless import functional_call
-from ingot.utils._pytree import tree_flatten, tree_map, tree_unflatten
+from ingot.utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_map, tree_unflatten
 
 __all__ = [
     "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
@@ -515,6 +516,9 @@ def vmap(
         return [(ingot.stack(column), True) for column in zip(*rows)]
 
     def whole(flat: list, spec: Any, dims: list, n: int) -> Any:
+        rule = _rule_of(func)
+        if rule is not None:
+            return _placed(*_by_rule(rule, flat, spec, dims, VmapInfo(n, randomness)), out_dims, n, name)
         at = [i for i, leaf in enumerate(flat) if isinstance(leaf, Tensor)]
         made: list = []
 
@@ -542,6 +546,40 @@ def vmap(
         return _placed(columns, out_spec, out_dims, n, name)
 
     return run
+
+
+class VmapInfo(NamedTuple):
+    """What the vmap rule of an operator is told of the call."""
+
+    batch_size: int
+    randomness: str
+
+
+def _rule_of(func: Any) -> Callable | None:
+    """What torch.library.register_vmap was given for an operator."""
+    overload = getattr(func, "_opoverload", func)
+    if isinstance(overload, _C.OpOverloadPacket):
+        overload = getattr(overload, "default", None)
+    return singleton.find(overload).vmap if isinstance(overload, _C.OpOverload) else None
+
+
+def _by_rule(rule: Callable, flat: list, spec: Any, dims: list, info: VmapInfo) -> tuple[list, Any]:
+    """The results of a rule, with the slices in dim 0 where there are slices, and their structure."""
+    args, kwargs = tree_unflatten(flat, spec)
+    answer = rule(info, tree_unflatten(dims, spec)[0], *args, **kwargs)
+    if not (isinstance(answer, tuple) and len(answer) == 2):
+        raise RuntimeError("Expected the vmap staticmethod to have two returns, an output and out_dims with pytree "
+                           f"structure compatible with the output. Got a {type(answer)}")  # fmt: skip
+    values, out_spec = tree_flatten(answer[0])
+    found = _broadcast_to_and_flatten(answer[1], out_spec, is_leaf=lambda d: d is None)
+    if found is None:
+        raise RuntimeError(
+            "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
+            f"out_dims={answer[1]} to be compatible with the structure of `output`. out_dims has structure "
+            f"{tree_flatten(answer[1])[1]} but output has structure {out_spec}. For more details, please see "
+            "https://pytorch.org/docs/main/notes/extending.func.html"
+        )
+    return [(v, False) if d is None else (v.movedim(d, 0), True) for v, d in zip(values, found)], out_spec
 
 
 _ITEM = (

@@ -54,7 +54,8 @@ class PythonCode:
     @property
     def src(self) -> str:
         if self._verbose:
-            return self._graph._code("_", *self._graph._codegen._tree())
+            lines = self._graph._code("_", *self._graph._codegen._tree()).split("\n")[1:]
+            return "\n\n\n" + "\n".join(line.removeprefix("    ") for line in lines)
         source = self._graph._source()
         if self._root_module != "self":
             source = re.sub(r"\bself\.", f"{self._root_module}.", source)

@@ -62,10 +62,12 @@ class GuardTexts:
                 found.append(" <= ".join(ends))
         return found
 
+    def conditions(self) -> list[str]:
+        """What was decided about symbols. One that is compared with a number has a range that says the same."""
+        guards = self.env.get_nontrivial_guards()
+        return [self.text(expr) for expr in guards if not re.fullmatch(r"\w+ [<>]=? -?\d+", str(expr))]
+
     def all(self) -> list[str]:
         """Numbers that are computed from others, then conditions, then ranges of symbols."""
         equal = [f"{place} == {self.text(expr)}" for place, expr in self.numbers]
-        guards = self.env.get_nontrivial_guards()
-        # A symbol that is compared with a number has a range that says the same.
-        conditions = [self.text(expr) for expr in guards if not re.fullmatch(r"\w+ [<>]=? -?\d+", str(expr))]
-        return [*equal, *conditions, *self._ranges()]
+        return [*equal, *self.conditions(), *self._ranges()]

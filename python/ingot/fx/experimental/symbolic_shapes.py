@@ -758,15 +758,17 @@ class ShapeEnv(_C.ShapeEnv):
     # ---- guards as programs check them
 
     def produce_guards(
-        self, placeholders: Any, sources: Any, *, ignore_static: bool = True, **unused: Any
+        self, placeholders: Any, sources: Any, *, ignore_static: bool = True, _simplified: bool = False, **unused: Any
     ) -> list[str]:
-        """The guards as expressions of Python: what inputs must be for the program to be valid."""
-        names = [source if isinstance(source, str) else source.name() for source in sources]
-        return GuardTexts(self, placeholders, names, ignore_static).all()
+        """The guards as expressions of Python: what inputs must be for the program to be valid. Inputs are sources,
+        or names of local variables. _simplified: only the conditions, without layouts and ranges."""
+        names = [f"L[{source!r}]" if isinstance(source, str) else source.name() for source in sources]
+        texts = GuardTexts(self, placeholders, names, ignore_static)
+        return texts.conditions() if _simplified else texts.all()
 
     def produce_guards_expression(self, placeholders: Any, *, ignore_static: bool = True) -> str | None:
         """All guards in one expression about t0, t1, ...; None: there are none."""
-        names = [f"L['t{i}']" for i in range(len(placeholders))]
+        names = [f"t{i}" for i in range(len(placeholders))]
         return " and ".join(self.produce_guards(placeholders, names, ignore_static=ignore_static)) or None
 
     def evaluate_guards_expression(self, code: str, args: Any) -> bool:
