@@ -66,7 +66,7 @@ def _input(value: Any) -> Any:
         raise ValueError(f"Thing passed to transform API must be Tensor, got {type(value)}")
     if not _is_differentiable(value):
         return value
-    return value.view_as(value) if value.requires_grad else value.detach().requires_grad_()
+    return value.view_as(value) if value.requires_grad else _C.tensor_alias(value).requires_grad_()
 
 
 def _depends_on_others(value: Tensor, fresh: set[int]) -> bool:
@@ -100,7 +100,7 @@ class _Level:
             if not isinstance(t, Tensor) or not t.requires_grad:
                 return t
             if id(t) in self.fresh or not _depends_on_others(t, self.fresh):
-                return t.detach()
+                return _C.tensor_alias(t)
             return t
 
         return tree_map(cut, value)
@@ -185,7 +185,7 @@ def grad_and_value(func: Callable, argnums: Any = 0, has_aux: bool = False) -> C
                     "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
                     f"{value.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
                 )
-            found = tree_unflatten(level.gradients([value], [ingot.ones_like(value)]), level.spec)
+            found = tree_unflatten(level.gradients([value], [ingot.ones_like(value, memory_format=ingot.preserve_format)]), level.spec)
             found = level.close(found if isinstance(argnums, tuple) else found[0])
             value, aux = level.close(value), level.close(aux)
         return (found, (value, aux)) if has_aux else (found, value)
