@@ -184,7 +184,7 @@ class _node_list:  # noqa: N801 (PyTorch's name)
 def _snake_case(name: str) -> str:
     out = []
     for i, ch in enumerate(name):
-        if ch.isupper() and i and name[i - 1] != "_" and not name[i - 1].isupper():
+        if ch.isupper() and i and name[i - 1].islower():
             out.append("_")
         out.append(ch.lower())
     return "".join(out)
