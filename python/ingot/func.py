@@ -185,7 +185,8 @@ def grad_and_value(func: Callable, argnums: Any = 0, has_aux: bool = False) -> C
                     "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
                     f"{value.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
                 )
-            found = tree_unflatten(level.gradients([value], [ingot.ones_like(value, memory_format=ingot.preserve_format)]), level.spec)
+            seed = ingot.ones_like(value, memory_format=ingot.preserve_format)
+            found = tree_unflatten(level.gradients([value], [seed]), level.spec)
             found = level.close(found if isinstance(argnums, tuple) else found[0])
             value, aux = level.close(value), level.close(aux)
         return (found, (value, aux)) if has_aux else (found, value)

@@ -197,27 +197,15 @@ def register_pytree_node(
 
 
 def _register_pytree_node(
-    cls: type,
-    flatten_fn: FlattenFunc,
-    unflatten_fn: UnflattenFunc,
-    to_str_fn: Callable | None = None,
-    maybe_from_str_fn: Callable | None = None,
-    **options: Any,
-) -> None:
+    cls: type, flatten_fn: FlattenFunc, unflatten_fn: UnflattenFunc, to_str_fn: Callable | None = None,
+    maybe_from_str_fn: Callable | None = None, **options: Any,
+) -> None:  # fmt: skip
     """The older form: the two string functions are not used; a second registration replaces the first."""
-    warnings.warn(
-        "`torch.utils._pytree._register_pytree_node` is deprecated. Please use "
-        "`torch.utils._pytree.register_pytree_node` instead.",
-        FutureWarning,
-        stacklevel=2,
-    )
+    told = {"torch.utils._pytree._register_pytree_node": "torch.utils._pytree.register_pytree_node"}
     if to_str_fn is not None or maybe_from_str_fn is not None:
-        warnings.warn(
-            "`to_str_fn` and `maybe_from_str_fn` is deprecated. Please use `to_dumpable_context` and "
-            "`from_dumpable_context` instead.",
-            FutureWarning,
-            stacklevel=2,
-        )
+        told["to_str_fn` and `maybe_from_str_fn"] = "to_dumpable_context` and `from_dumpable_context"
+    for old, new in told.items():
+        warnings.warn(f"`{old}` is deprecated. Please use `{new}` instead.", FutureWarning, stacklevel=2)
     _private_register_pytree_node(cls, flatten_fn, unflatten_fn, **options)
 
 

@@ -10,7 +10,10 @@ from typing import Any
 from ingot import nn
 from ingot.fx.node import Node
 
-__all__ = ["IsNodeSupported", "OpSupports", "OperatorSupport", "OperatorSupportBase", "any_chain", "chain", "create_op_support"]
+__all__ = [
+    "IsNodeSupported", "OpSupports", "OperatorSupport", "OperatorSupportBase", "any_chain", "chain",
+    "create_op_support",
+]  # fmt: skip
 
 IsNodeSupported = Callable[[Mapping[str, nn.Module], Node], bool]
 CALLABLE_NODE_OPS = frozenset({"call_module", "call_function", "call_method", "output"})
