@@ -570,7 +570,7 @@ def _by_rule(rule: Callable, flat: list, spec: Any, dims: list, info: VmapInfo) 
     answer = rule(info, tree_unflatten(dims, spec)[0], *args, **kwargs)
     if not (isinstance(answer, tuple) and len(answer) == 2):
         raise RuntimeError("Expected the vmap staticmethod to have two returns, an output and out_dims with pytree "
-                           f"structure compatible with the output. Got a {type(answer)}")  # fmt: skip
+                           f"structure compatible with the output. Got a {type(answer)} instead")  # fmt: skip
     values, out_spec = tree_flatten(answer[0])
     found = _broadcast_to_and_flatten(answer[1], out_spec, is_leaf=lambda d: d is None)
     if found is None:
