@@ -364,9 +364,19 @@ static PyObject *export_of(ig_ctx *c, const ig_pipeline *o, model *m, bool draft
 // verify, late_sizes, free_conversions) -> (Program, names of what was kept)
 static PyObject *export(PyObject *module, PyObject *args, PyObject *kwargs) {
   (void)module;
-  static char *keys[] = {
-      "front", "level", "strict", "grad_modes", "asserts", "no_forced", "allow_complex_guards",
-      "env",   "draft", "verify", "late_sizes", "free_conversions", NULL};
+  static char *keys[] = {"front",
+                         "level",
+                         "strict",
+                         "grad_modes",
+                         "asserts",
+                         "no_forced",
+                         "allow_complex_guards",
+                         "env",
+                         "draft",
+                         "verify",
+                         "late_sizes",
+                         "free_conversions",
+                         NULL};
   static const char *const levels[] = {
       [IG_LEVEL_INFERENCE] = "inference",   [IG_LEVEL_TRAINING] = "training",
       [IG_LEVEL_DISPATCHED] = "dispatched", [IG_LEVEL_DECOMPOSED] = "decomposed",

@@ -85,13 +85,10 @@ def _unpack(packed: bytes | dict[str, Any]) -> dict[str, Any]:
 def serialize(
     exported_program: ExportedProgram, opset_version: dict[str, int] | None = None, pickle_protocol: int = 2
 ) -> SerializedArtifact:
-    """The pieces of a program, its text in the schema of 2.5; in the newest one if that has no words for it."""
+    """The pieces of a program."""
     try:
         program = ready(exported_program)
-        try:
-            text = _C.pt2_text(program, {"aten": 10} | (opset_version or {}), "2.5")
-        except NotImplementedError:
-            text = _C.pt2_text(program, dict(opset_version or {}))
+        text = _C.pt2_text(program, dict(opset_version or {}))
     except NotImplementedError as error:
         raise reworded(error, SerializeError) from error
     made = SerializedArtifact(
