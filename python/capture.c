@@ -361,12 +361,22 @@ static PyObject *export_of(ig_ctx *c, const ig_pipeline *o, model *m, bool draft
 }
 
 // export(front, level, strict, grad_modes, asserts, no_forced, allow_complex_guards, env, draft,
-// verify, late_sizes) -> (Program, names of what was kept)
+// verify, late_sizes, free_conversions) -> (Program, names of what was kept)
 static PyObject *export(PyObject *module, PyObject *args, PyObject *kwargs) {
   (void)module;
-  static char *keys[] = {
-      "front", "level", "strict", "grad_modes", "asserts", "no_forced", "allow_complex_guards",
-      "env",   "draft", "verify", "late_sizes", NULL};
+  static char *keys[] = {"front",
+                         "level",
+                         "strict",
+                         "grad_modes",
+                         "asserts",
+                         "no_forced",
+                         "allow_complex_guards",
+                         "env",
+                         "draft",
+                         "verify",
+                         "late_sizes",
+                         "free_conversions",
+                         NULL};
   static const char *const levels[] = {
       [IG_LEVEL_INFERENCE] = "inference",   [IG_LEVEL_TRAINING] = "training",
       [IG_LEVEL_DISPATCHED] = "dispatched", [IG_LEVEL_DECOMPOSED] = "decomposed",
@@ -385,9 +395,10 @@ static PyObject *export(PyObject *module, PyObject *args, PyObject *kwargs) {
   int draft = 0;
   int check = 0;
   int late = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Osppppp|Oppp:export", keys, &m.front, &level,
+  int free_conversions = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Osppppp|Opppp:export", keys, &m.front, &level,
                                    &strict, &modes, &asserts, &no_forced, &allow, &env, &draft,
-                                   &check, &late) ||
+                                   &check, &late, &free_conversions) ||
       !py_to_env(env, &o.sym)) {
     return NULL;
   }
@@ -402,6 +413,7 @@ static PyObject *export(PyObject *module, PyObject *args, PyObject *kwargs) {
   o.allow_complex_guards = allow != 0;
   o.verify = check != 0;
   o.late_sizes = late != 0;
+  o.free_conversions = free_conversions != 0;
   m.grad_modes = modes != 0;
   PyObject *out = export_of(c, &o, &m, draft != 0);
   ig_map_free(&m.shown);

@@ -371,6 +371,7 @@ static bool run_inputs(ig_ctx *c, ig_graph *g, PyObject *tuple, ig_value **out, 
 
 static PyObject *run_outputs(ig_ctx *c, const ig_graph *g, const ig_value *outs) {
   const ig_node *last = g->last;
+  if (!last || last->kind != IG_NODE_OUTPUT) Py_RETURN_NONE;
   if (last->bare) return py_from_value(c, &outs[0]);
   PyObject *tuple = PyTuple_New((Py_ssize_t)last->npos);
   for (size_t i = 0; tuple && i < last->npos; i++) {
@@ -381,7 +382,7 @@ static PyObject *run_outputs(ig_ctx *c, const ig_graph *g, const ig_value *outs)
   return tuple;
 }
 
-// _run(inputs): one value per placeholder; what the output returns.
+// _run(inputs): one value per placeholder; what the output returns, None without one.
 static PyObject *graph_run(PyObject *o, PyObject *inputs) {
   ig_ctx *c = py_ctx();
   ig_graph *g = graph_of(o);
@@ -389,15 +390,12 @@ static PyObject *graph_run(PyObject *o, PyObject *inputs) {
     PyErr_SetString(PyExc_TypeError, "the inputs of a graph come as a tuple");
     return NULL;
   }
-  if (!g->last || g->last->kind != IG_NODE_OUTPUT) {
-    PyErr_SetString(PyExc_RuntimeError, "the graph has no output");
-    return NULL;
-  }
+  size_t nouts = g->last && g->last->kind == IG_NODE_OUTPUT ? g->last->npos : 0;
   ig_scope s = ig_scope_open(c);
   ig_value *values = NULL;
   size_t n = 0;
   PyObject *out = NULL;
-  ig_value *outs = ig_scope_array(c, g->last->npos, sizeof *outs);
+  ig_value *outs = ig_scope_array(c, nouts + 1, sizeof *outs);
   (void)ig_graph_retain(g);
   if (!outs) {
     (void)py_ok(c);

@@ -290,8 +290,12 @@ static PyObject *pt2_parse(PyObject *module, PyObject *args) {
                             .state = &lists[0],
                             .constants = &lists[1],
                             .arena = &arena,
-                            .objects = objects != 0};
-    st = ig_pt2_read_program(c, &source, &p);
+                            .objects = objects != 0,
+                            .origin = ig_pt2_origin_create(c, NULL)};
+    st = source.origin ? ig_pt2_read_program(c, &source, &p) : ig_ctx_status(c);
+    if (p) p->origin = source.origin;
+    if (p) p->origin_free = ig_pt2_origin_free;
+    if (!p) ig_pt2_origin_free(source.origin);
   }
   ig_scope_close(c, s);
   ig_arena_free(&arena);

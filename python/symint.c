@@ -152,6 +152,15 @@ static ig_mode_scope enter(ig_ctx *c, PyObject *const *at, size_t n) {
   return ig_mode_push_sym(c, sym);
 }
 
+// A number of another environment: its symbols are those of the current one with the same names.
+static void adopt(ig_ctx *c, PyObject *o, ig_value *v) {
+  const ig_expr *e = ig_value_expr(v);
+  ig_sym *from = e && py_is_sym(o) ? ((py_sym *)o)->sym : NULL;
+  if (!from || from == c->mode->sym) return;
+  e = ig_expr_adopt(c, from, e);
+  if (e) ig_value_of_expr(e, v);
+}
+
 // fn of numbers; NotImplemented when one is something else.
 static PyObject *apply(ig_expr_kind fn, PyObject *const *at, size_t n) {
   enum { MOST = 3 };
@@ -164,6 +173,7 @@ static PyObject *apply(ig_expr_kind fn, PyObject *const *at, size_t n) {
   }
   ig_ctx *c = py_ctx();
   ig_mode_scope mode = enter(c, at, n);
+  for (size_t i = 0; i < n; i++) adopt(c, at[i], &args[i]);
   ig_sym_call(c, fn, args, n, &out);
   const char *target = c->mode->capture && ig_value_expr(&out) ? ig_sym_target(fn) : NULL;
   if (target) py_trace_name(c, ig_sym_base(target), 1);
@@ -309,6 +319,7 @@ static int sym_bool(PyObject *o) {
   const ig_graph *g = c->mode->capture;
   ig_mode_scope mode = enter(c, &o, 1);
   ig_value v = ((py_sym *)o)->v;
+  adopt(c, o, &v);
   if (v.kind != IG_KIND_BOOL) {
     ig_value args[] = {v, v.kind == IG_KIND_INT ? ig_of_i64(0) : ig_of_f64(0)};
     ig_sym_apply(c, IG_EXPR_NE, args, 2, &v);
@@ -323,14 +334,18 @@ static int sym_bool(PyObject *o) {
 static PyObject *symint_int(PyObject *o) {
   ig_ctx *c = py_ctx();
   ig_mode_scope mode = enter(c, &o, 1);
-  int64_t i = ig_int_guard(c, ((py_sym *)o)->v.i);
+  ig_value v = ((py_sym *)o)->v;
+  adopt(c, o, &v);
+  int64_t i = ig_int_guard(c, v.i);
   ig_mode_pop(c, &mode);
   return py_ok(c) ? PyLong_FromLongLong(i) : NULL;
 }
 static PyObject *symfloat_float(PyObject *o) {
   ig_ctx *c = py_ctx();
   ig_mode_scope mode = enter(c, &o, 1);
-  double f = ig_float_guard(c, &((py_sym *)o)->v);
+  ig_value v = ((py_sym *)o)->v;
+  adopt(c, o, &v);
+  double f = ig_float_guard(c, &v);
   ig_mode_pop(c, &mode);
   return py_ok(c) ? PyFloat_FromDouble(f) : NULL;
 }

@@ -241,6 +241,7 @@ struct ig_graph {
   ig_release release;         // the release whose conventions it follows
   bool sizes_only;            // recorded for sizes only: strides do not matter
   bool strict;                // follows the order and messages of a strict capture
+  bool free_conversions;      // results of conversions may be modified: they count as copies
   bool inference;             // will be functionalized: a no-op conversion returns a new tensor
   // Autocast is changed by nodes, and the casts that it implies are not recorded.
   bool implied_casts;

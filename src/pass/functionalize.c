@@ -78,7 +78,12 @@ static const ig_value *arg_named(const ig_op *op, const ig_value *args, const ch
   return NULL;
 }
 
-// x.to(...) is a copy even if nothing changes; since it may be x itself, it must not be modified.
+static bool converts_freely(const functionalizer *f) {
+  return f->p && f->p->graph->free_conversions;
+}
+
+// x.to(...) is a copy even if nothing changes; since it may be x itself, it must not be modified,
+// except in programs from scripts.
 static void convert(functionalizer *f, const ig_op *op, const ig_value *args, ig_value *outs) {
   ig_ctx *c = f->aliases.c;
   const ig_op *copy = ig_op_at(c, IG_ID__TO_COPY);
@@ -94,7 +99,7 @@ static void convert(functionalizer *f, const ig_op *op, const ig_value *args, ig
     given[3] = ig_of_device(other->tensor->device);
   }
   record(f, copy, given, outs);
-  ig_alias_freeze(&f->aliases, ig_value_tensor(&outs[0]));
+  if (!converts_freely(f)) ig_alias_freeze(&f->aliases, ig_value_tensor(&outs[0]));
 }
 
 static bool is_constant(const ig_tensor *t) {
@@ -374,7 +379,8 @@ static bool functionalize(ig_ctx *c, const ig_op *op, const ig_value *args, ig_v
   } else {
     record(f, op, args, outs);
     // In a program it may stand for a call that returned its operand; a graph has real copies.
-    if (f->p && (op->number == IG_ID__TO_COPY || op->number == IG_ID_DROPOUT)) {
+    bool passes = op->number == IG_ID__TO_COPY || op->number == IG_ID_DROPOUT;
+    if (f->p && passes && !converts_freely(f)) {
       ig_alias_freeze(&f->aliases, ig_value_tensor(&outs[0]));
     }
   }

@@ -34,6 +34,7 @@ static bool begin(const export *e) {
   if (ig_capture_begin_in(c, o->sym ? o->sym : c->mode->ambient) != IG_OK) return false;
   ig_graph *g = c->mode->capture;
   g->strict = o->strict;
+  g->free_conversions = o->free_conversions;
   g->inference = o->level != IG_LEVEL_TRAINING && o->level != IG_LEVEL_CAPTURED;
   g->implied_casts = o->strict && o->level == IG_LEVEL_INFERENCE;
   g->unnamed = true;

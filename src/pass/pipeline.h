@@ -44,6 +44,7 @@ typedef struct ig_pipeline {
   bool no_forced;             // see ig_solve_options
   bool allow_complex_guards;  // the same
   bool late_sizes;            // training: sizes are read where they are needed, not first
+  bool free_conversions;      // see ig_graph
   bool verify;                // after every stage; builds with assertions always do
   ig_sym *sym;                // symbols of fake inputs and weights; NULL: none
 } ig_pipeline;

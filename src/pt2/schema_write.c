@@ -650,7 +650,7 @@ static bool are_known(const writer *w, const ig_json *v) {
 
 // The signature in the program's original file; NULL: none, or the program has changed.
 static const ig_json *find_call(writer *w, const char *path) {
-  const ig_pt2_origin *o = w->layout == IG_PT2_NEWEST ? w->p->origin : NULL;
+  const ig_pt2_origin *o = w->p->origin;
   for (size_t i = 0; o && i < o->calls.n; i++) {
     if (strcmp(o->calls.at[i].name, path) != 0) continue;
     const ig_json *tree = NULL;
@@ -664,12 +664,29 @@ static const ig_json *find_call(writer *w, const char *path) {
   return NULL;
 }
 
+// What a release knows of a signature: names of parameters came after 2.5.
+static void put_call(writer *w, const ig_json *signature) {
+  static const char *const fields[] = {"inputs", "outputs", "in_spec", "out_spec"};
+  if (w->layout != IG_PT2_FOR_2_5) {
+    ig_json_value(w->w, signature);
+    return;
+  }
+  ig_json_open(w->w, '{');
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    const ig_json *value = ig_json_find(signature, fields[i]);
+    if (!value) continue;
+    ig_json_key(w->w, fields[i]);
+    ig_json_value(w->w, value);
+  }
+  ig_json_close(w->w, '}');
+}
+
 static void put_module_entry(writer *w, const char *path) {
   const ig_json *signature = find_call(w, path);
   ig_json_open(w->w, '{');
   put_field(w, "fqn", path);
   ig_json_key(w->w, "signature");
-  if (signature) ig_json_value(w->w, signature);
+  if (signature) put_call(w, signature);
   if (!signature) ig_json_null(w->w);
   ig_json_close(w->w, '}');
 }

@@ -26,6 +26,7 @@ ig_svalue *ig_emit_to_bool(ig_emitter *e, ig_srange where, ig_svalue *v) {
     case IG_STYPE_TENSOR:
     case IG_STYPE_INT:
     case IG_STYPE_FLOAT:
+    case IG_STYPE_NUMBER:  // as an int, which its schema takes first
       return ig_emit_op(e, where, "aten::Bool", &v, 1);
     case IG_STYPE_STR:
     case IG_STYPE_LIST:

@@ -42,6 +42,31 @@ const ig_expr *ig_expr_substitute(ig_ctx *c, const ig_expr *e, const ig_expr *co
   return ig_expr_replace(c, e, look_up, &p);
 }
 
+typedef struct adoption {
+  ig_ctx *c;
+  const ig_sym *from;
+} adoption;
+
+static const ig_expr *adopted(void *user, const ig_expr *e) {
+  const adoption *a = user;
+  if (e->kind == IG_EXPR_BOOL) return ig_expr_of_bool(a->c, e->value != 0);
+  if (ig_expr_is_number(e)) return ig_expr_of_num(a->c, ig_expr_num(e));
+  if (e->kind != IG_EXPR_SYMBOL) return NULL;
+  bool ranged = e->index < a->from->exprs.ranges.n;
+  const ig_symbol_info info = {
+      .sort = e->sort,
+      .positive = e->positive,
+      .backed = e->backed,
+      .hint = e->value,
+      .fhint = e->f,
+      .range = ranged ? a->from->exprs.ranges.at[e->index] : ig_vrange_all(e->sort)};
+  return ig_expr_symbol(a->c, e->name, &info);
+}
+
+const ig_expr *ig_expr_adopt(ig_ctx *c, const ig_sym *from, const ig_expr *e) {
+  return from == c->mode->sym ? e : ig_expr_replace(c, e, adopted, &(adoption){c, from});
+}
+
 static const ig_expr *const *terms_of(const ig_expr *const *e, size_t *n) {
   *n = (*e)->kind == IG_EXPR_ADD ? (*e)->n : 1;
   return (*e)->kind == IG_EXPR_ADD ? (*e)->args : e;

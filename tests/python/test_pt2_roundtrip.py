@@ -274,6 +274,28 @@ def test_bools_that_were_written_as_integers():
         again(ingot.ones(2), False)
 
 
+@pytest.mark.parametrize("layout", ["newest", "2.6", "2.5"])
+def test_kept_signatures_are_in_every_layout(layout):
+    from ingot._export.serde.serialize import deserialize, serialize
+
+    class Pair(ingot.nn.Module):
+        def forward(self, x):
+            return {"a": x + 1, "b": x}
+
+    class Whole(ingot.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.pair = Pair()
+
+        def forward(self, x):
+            return self.pair(x)["a"] * 2
+
+    ep = ingot.export.export(Whole(), (ingot.ones(2),), preserve_module_call_signature=("pair",))
+    known = ep.module_call_graph[1]
+    assert load(io.BytesIO(to_bytes(ep, layout=layout))).module_call_graph[1] == known
+    assert deserialize(serialize(ep)).module_call_graph[1] == known
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_serialize(name):
     from ingot._export.serde import schema

@@ -204,3 +204,9 @@ def test_a_tensor_is_subtracted_from_a_number():
     assert unit.whole(x).tolist() == [-1.0, -10.0]
     assert unit.broken(x).tolist() == [1.5, -1.5]
     assert unit.tensors(x).tolist() == [1.0, 4.0]
+
+
+def test_a_number_of_either_kind_is_a_truth_value():
+    unit = ingot.jit.CompilationUnit("def is_zero(x: Tensor) -> bool:\n    return not x.item()\n")
+    assert unit.is_zero(ingot.tensor(0)) is True and unit.is_zero(ingot.tensor(2)) is False
+    assert "aten::Bool" in str(unit.is_zero.graph)

@@ -301,3 +301,16 @@ def test_nodes_give_hints_and_guards() -> None:
     size = env.create_symintnode(env.create_symbol(5, source), hint=5, source=source)
     assert size.node.guard_int("", 0) == 5 and size.node.constant is None
     assert [str(g[0]) for g in env.guards] == ["Eq(s0, 5)"]
+
+
+def test_numbers_of_two_environments_meet_by_the_names_of_their_symbols() -> None:
+    def size_of(hint: int):
+        env = ShapeEnv()
+        return env.create_symintnode(env.create_symbol(hint, None), hint=hint)
+
+    first, second = size_of(4), size_of(4)
+    assert str(first + second) == "2*s0" and (first == second) is True
+    assert bool(first * 2 == second * 2) and bool(second * 2 + 1 > first)  # after what the first comparison taught
+    assert str(torch.sym_max(first * 3, second * 3)) == "3*s0"
+    del first
+    assert int(second * 2) == 8

@@ -89,7 +89,9 @@ class TS2EPConverter:
         return self._export(gm)
 
     def _export(self, module: nn.Module) -> Any:
-        return _trace._export(module, self.sample_args, self.sample_kwargs, strict=False, pre_dispatch=True)
+        return _trace._export(
+            module, self.sample_args, self.sample_kwargs, strict=False, pre_dispatch=True, free_conversions=True
+        )
 
     def explain(self, print_output: bool = True) -> str:
         """Whether the program can be converted; if not, why."""

@@ -17,6 +17,21 @@ class SpecViolationError(Exception):
     """A program is not what its dialect allows."""
 
 
+def is_functional(op: Any) -> bool:
+    """Whether an operator leaves its operands as they are."""
+    return not isinstance(op, _C.OpOverload) or not op._schema.is_mutable
+
+
+def getattr_recursive(obj: Any, target: str) -> Any:
+    """The attribute at a path of names."""
+    parts = target.split(".")
+    for i, part in enumerate(parts):
+        if not hasattr(obj, part):
+            raise RuntimeError(f"Node referenced nonexistent target {'.'.join(parts[:i])}")
+        obj = getattr(obj, part)
+    return obj
+
+
 _VALUES = (bool, int, float, str, _C.Tensor, _C.SymInt, _C.SymFloat, _C.SymBool)
 
 
@@ -57,7 +72,7 @@ class _VerifierMeta(type):
             raise SyntaxError("Overriding method check is not allowed.")
         dialect = attrs.get("dialect")
         if bases and (not isinstance(dialect, str) or dialect == "ATEN"):
-            raise AssertionError(f"{name}: expected a dialect of its own, found {dialect!r}")
+            raise AssertionError
         made = super().__new__(cls, name, bases, attrs)
         cls._registry[dialect or "ATEN"] = made
         return made
@@ -105,7 +120,7 @@ class Verifier(metaclass=_VerifierMeta):
                 f"Valid builtin ops: {self.allowed_builtin_ops()}"
                 f"Valid torch functions: {_allowed_functions()}"
             )
-        functional = not isinstance(op, _C.OpOverload) or not op._schema.is_mutable or op in _unfunctional()
+        functional = is_functional(op) or op in _unfunctional()
         if self.dialect not in ("ATEN_TRAINING", "TRAINING") and not functional:
             raise SpecViolationError(f"operator '{op}' is not functional")
         self.check_valid_op(op)
@@ -114,7 +129,7 @@ class Verifier(metaclass=_VerifierMeta):
         gm.graph.lint()
         for node in gm.graph.nodes:
             if node.op in ("call_module", "call_method"):
-                raise SpecViolationError(f"call_module is not valid: got a class '{node.target}'")
+                raise SpecViolationError(f"call_module is not valid: got a class '{node.target}' ")
             if node.op in ("placeholder", "call_function"):
                 _check_val(node)
             if node.op == "call_function":

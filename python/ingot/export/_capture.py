@@ -29,6 +29,7 @@ class Options:
     preserve: tuple[str, ...] = ()  # paths of modules whose signatures are kept
     draft: bool = False
     late_sizes: bool = False  # of the training level: see pipeline.h
+    free_conversions: bool = False  # what .to() returns may be modified
 
 
 def _check_arguments(mod: Any, args: Any, kwargs: Any) -> dict[str, Any]:
@@ -190,7 +191,7 @@ class Run:
                 no_forced=self.options.disable_forced_specializations,
                 allow_complex_guards=self.options.allow_complex_guards,
                 env=_env_of_fakes(self.state, self._inputs), draft=self.options.draft, verify=config.verify_stages,
-                late_sizes=self.options.late_sizes,
+                late_sizes=self.options.late_sizes, free_conversions=self.options.free_conversions,
             )  # fmt: skip
         except BaseException as error:
             other = strict_error(error) if strict else None

@@ -99,6 +99,7 @@ def _export(
     _disable_forced_specializations: bool = False,
     _allow_complex_guards_as_runtime_asserts: bool = False,
     allow_complex_guards_as_runtime_asserts: bool = False,
+    free_conversions: bool = False,
 ) -> ExportedProgram:
     """A program of inference level: functional, composite operators kept before dispatch and decomposed after it."""
     run = _run(
@@ -106,6 +107,7 @@ def _export(
         disable_forced_specializations=_disable_forced_specializations,
         allow_complex_guards=_allow_complex_guards_as_runtime_asserts or allow_complex_guards_as_runtime_asserts,
         level="inference" if pre_dispatch else "dispatched", preserve=preserve_module_call_signature,
+        free_conversions=free_conversions,
     )  # fmt: skip
     return program_of(run)
 

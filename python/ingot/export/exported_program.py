@@ -103,7 +103,7 @@ class ModuleCallSignature:
     outputs: list[Any]
     in_spec: Any
     out_spec: Any
-    forward_arg_names: list[str] | None = None
+    forward_arg_names: list[str] | None = dataclasses.field(default=None, repr=False)  # 2.5 does not print it
 
 
 @dataclasses.dataclass
@@ -294,8 +294,9 @@ class ExportedProgram:
         self._init(program, (signature.in_spec, signature.out_spec), example_inputs, signature.forward_arg_names)
         self._signature, self._state, self._constant = graph_signature, state_dict, constants
         self._ranges = dict(range_constraints) if range_constraints else None
-        if verifiers is not None:
-            self._verifiers = list(verifiers)
+        if verifiers is not None or verifier is not None:
+            self._verifiers = list(verifiers) if verifiers is not None else [verifier]
+        self.validate()
 
     def _init(
         self,
@@ -362,6 +363,10 @@ class ExportedProgram:
     @property
     def _state_dict(self) -> dict[str, Any]:
         return self.state_dict
+
+    @_state_dict.setter
+    def _state_dict(self, value: dict[str, Any]) -> None:
+        self._state = value
 
     @property
     def state_dict(self) -> dict[str, Any]:

@@ -148,6 +148,9 @@ class UnflattenedModule(InterpreterModule):
         self.flat_args_adapter = flat_args_adapter
         self.graph_signature = export_module.graph_signature
         self.call_spec = export_module.call_spec
+        self.module_call_graph = calls
+        self.range_constraints = export_module.range_constraints
+        self.equality_constraints: list[Any] = []
         self.check_input_constraints = True
         self.__dict__["_program"] = export_module._program
         self.__dict__["_input_paths"] = input_paths(self.call_spec.in_spec)
