@@ -77,8 +77,9 @@ static ig_int bound(ig_ctx *c, const ig_value *v, ig_int size, ig_int otherwise)
   if (v->kind != IG_KIND_INT || known(v->i, INT64_MAX)) return otherwise;
   ig_int i = v->i;
   if (known(i, 0) || (i.expr && i.expr == size.expr)) return i;
-  if (is_open(c, i) && (is_certain(c, i, IG_EXPR_GE, ig_const(0)) ||
-                        is_certain(c, i, IG_EXPR_LT, ig_const(0))))
+  bool open = is_open(c, i) || is_open(c, size);
+  if (open &&
+      (is_certain(c, i, IG_EXPR_GE, ig_const(0)) || is_certain(c, i, IG_EXPR_LT, ig_const(0))))
     return open_bound(c, i, size);
   if (negative(c, i)) {
     i = ig_int_add(c, i, size);
