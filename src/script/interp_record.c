@@ -365,7 +365,8 @@ static ig_value *settle_lists(ig_ctx *c, branch *b, const ig_value *copies, size
     if (c->status == IG_OK && !b->probe) ig_srows_settle(c, copies[k].object, like);
     if (c->status == IG_OK && !b->probe) count = ig_srows_tensors(c, copies[k], tensors);
     for (size_t m = 0; out && m < count && c->status == IG_OK; m++) {
-      if (ig_pool_add(c, &ig_tensor_retain(tensors[m])->ref)) out[(*n)++] = ig_of_tensor(tensors[m]);
+      if (ig_pool_add(c, &ig_tensor_retain(tensors[m])->ref))
+        out[(*n)++] = ig_of_tensor(tensors[m]);
     }
     ig_svalue_release(copies[k]);
   }

@@ -190,9 +190,18 @@ static ragged ragged_of_stacked(ig_ctx *c, ig_tensor *stacked, int dim) {
   return r;
 }
 
+static void refuse_elements(ig_ctx *c) {
+  ig_fail_text(c, IG_UNSUPPORTED,
+               "the elements of a list of dynamic length differ in more than one size");
+}
+
 // The elements of a list of either kind, as those of `like` are.
 static ragged ragged_of(ig_ctx *c, ig_value list, const ig_srows_like *like) {
   const ig_sobj_seq *s = list.object;
+  if (ig_srows_is(list) && s->lengths && s->dim != like->dim) {
+    refuse_elements(c);
+    return (ragged){0};
+  }
   if (ig_srows_is(list) && s->lengths) return (ragged){s->rows, s->lengths};
   if (ig_srows_is(list)) {
     ig_tensor *stacked = ig_srows_stacked(c, list, NULL);
@@ -204,21 +213,25 @@ static ragged ragged_of(ig_ctx *c, ig_value list, const ig_srows_like *like) {
   for (size_t i = 0; i < s->n; i++) {
     const ig_tensor *t = s->at[i].kind == IG_KIND_TENSOR ? s->at[i].tensor : NULL;
     if (!t || t->ndim <= like->dim) {
-      ig_fail_text(c, IG_UNSUPPORTED,
-                   "the elements of a list of dynamic length differ in more than one size");
+      refuse_elements(c);
       return (ragged){0};
     }
     parts[i] = s->at[i];
     lengths[i] = as_row(c, ig_of_int(ig_sizes(t)[like->dim]));
   }
-  if (s->n)
-    return (ragged){joined_along(c, parts, s->n, like->dim), joined(c, lengths, s->n)};
+  ragged r = {0};
+  if (s->n) {
+    r.joined = joined_along(c, parts, s->n, like->dim);
+    r.lengths = joined(c, lengths, s->n);
+    return r;
+  }
   ig_int none = ig_const(0);
-  ig_tensor *empty =
-      ig_zeros_with(c, ig_of_ints(like->meta.size, (size_t)like->meta.ndim),
-                    ig_of_dtype(like->meta.dtype), ig_none(), ig_none(), ig_none());
-  return (ragged){empty, ig_zeros_with(c, ig_of_ints(&none, 1), ig_of_dtype(IG_I64), ig_none(),
-                                       ig_none(), ig_none())};
+  ig_value sizes = ig_of_ints(like->meta.size, (size_t)like->meta.ndim);
+  ig_value dtype = ig_of_dtype(like->meta.dtype);
+  r.joined = ig_zeros_with(c, sizes, dtype, ig_none(), ig_none(), ig_none());
+  r.lengths =
+      ig_zeros_with(c, ig_of_ints(&none, 1), ig_of_dtype(IG_I64), ig_none(), ig_none(), ig_none());
+  return r;
 }
 
 // ---- lists
@@ -363,7 +376,6 @@ ig_value ig_srows_item(ig_ctx *c, const ig_sobj_seq *s, ig_int index) {
 static ig_sobj_seq *self_of(const ig_sbuiltin_call *k) {
   return ig_sb_seq_at(k, 0);
 }
-
 
 // The rows before and after position `at`, `skip` of them left out, with `row` (NULL: none) between
 // them.
@@ -525,9 +537,10 @@ static void rows_slice(const ig_sbuiltin_call *k) {
   bool back = !step.expr && step.value < 0 && step.value > INT64_MIN;
   bool whole = k->in[1].kind == IG_KIND_NONE && k->in[2].kind == IG_KIND_NONE;
   if (back && !whole) {
-    ig_fail_text(k->c, IG_UNSUPPORTED,
-                 "a slice of a list whose length depends on data or on dynamic sizes goes backwards "
-                 "from end to end only");
+    ig_fail_text(
+        k->c, IG_UNSUPPORTED,
+        "a slice of a list whose length depends on data or on dynamic sizes goes backwards "
+        "from end to end only");
     return;
   }
   if (back) step = ig_const(-step.value);

@@ -490,10 +490,22 @@ class Backwards(nn.Module):
         return torch.stack(rows[::-1]) + torch.stack(rows)[:1]
 
 
+class TakenFromBothEnds(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        rows: list[Tensor] = []
+        for i in range(x.size(0) + 3):
+            rows.append(x[0] * i)
+        last = rows.pop()
+        first = rows.pop(0)
+        rows.insert(1, first + last)
+        del rows[0]
+        return torch.stack(rows)
+
+
 GROWING = [
-    Downwards, PartsByCounter, Tails, TailsBehindWhole, SomeTails, Backwards, Appended, Comprehension, AppendedIfLong, Growing, Pieces, CountOfRows, Joined, AppendedByPosition, Numbers,
-    ChangedRows, PieceByNumber, BranchesOfDifferentSizes, Doubled, EveryOther, Reversed, TwoParts, Diagonal,
-    NormOfLayer,
+    TakenFromBothEnds, Downwards, PartsByCounter, Tails, TailsBehindWhole, SomeTails, Backwards, Appended,
+    Comprehension, AppendedIfLong, Growing, Pieces, CountOfRows, Joined, AppendedByPosition, Numbers, ChangedRows,
+    PieceByNumber, BranchesOfDifferentSizes, Doubled, EveryOther, Reversed, TwoParts, Diagonal, NormOfLayer,
 ]  # fmt: skip
 
 
@@ -553,6 +565,22 @@ class PiecesOfDifferentSizes(nn.Module):
         pieces = x.split(2)
         pieces.append(x)
         return torch.cat(pieces)
+
+
+class DifferentInTwoSizes(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        rows: list[Tensor] = []
+        columns: list[Tensor] = []
+        for i in range(x.size(0)):
+            rows.append(x[i:])
+            columns.append(x[:, : i + 1])
+        return torch.cat(rows + columns)
+
+
+def test_elements_that_differ_in_several_sizes_are_refused() -> None:
+    model = torch.jit.script(DifferentInTwoSizes())
+    with pytest.raises((NotImplementedError, RuntimeError), match="differ in more than one size"):
+        exported(model, (torch.randn(3, 4),), {"x0": {0: "rows"}})
 
 
 @pytest.mark.parametrize("make", [ViewOfWhatIsRead, PiecesOfDifferentSizes])

@@ -8,9 +8,9 @@
 
 #include "op/formula.h"
 #include "op/refuse.h"
+#include "sym/env.h"
 #include "tensor/copy.h"
 #include "tensor/number.h"
-#include "sym/env.h"
 
 // The positions of the arguments of a family; -1: none.
 typedef struct places {
