@@ -484,11 +484,15 @@ static PyObject *from_rows(ig_ctx *c, const ig_sobj_seq *s) {
   PyObject *cls = home ? PyObject_GetAttrString(home, "Rows") : NULL;
   PyObject *tensor = cls ? py_from_script(c, ig_of_tensor(s->rows)) : NULL;
   PyObject *size = tensor ? py_from_script(c, ig_of_int(s->piece)) : NULL;
-  PyObject *made = size ? PyObject_CallFunction(cls, "OiO", tensor, s->dim, size) : NULL;
+  PyObject *lengths =
+      size ? py_from_script(c, s->lengths ? ig_of_tensor(s->lengths) : ig_none()) : NULL;
+  PyObject *made =
+      lengths ? PyObject_CallFunction(cls, "OiOO", tensor, s->dim, size, lengths) : NULL;
   Py_XDECREF(home);
   Py_XDECREF(cls);
   Py_XDECREF(tensor);
   Py_XDECREF(size);
+  Py_XDECREF(lengths);
   return made;
 }
 

@@ -87,7 +87,8 @@ typedef struct ig_onnx_axis {
   const char *name;
 } ig_onnx_axis;
 // An output that is a sequence: the pieces of `size` of its tensor along `dim`, of which the last
-// may be smaller; 0: its slices, without that dimension. From opset 11 on.
+// may be smaller; 0: its slices, without that dimension; -1: pieces of the lengths that the next
+// result of the program states, which is no output. From opset 11 on.
 typedef struct ig_onnx_sequence {
   size_t output;  // by its number among the results of the program
   int64_t dim;

@@ -60,6 +60,7 @@ ig_status ig_capture_settle(ig_ctx *c) {
 }
 
 ig_status ig_capture_ask_outputs(ig_ctx *c, const ig_value *outs, size_t n) {
+  if (ig_env_records_choices(c)) return c->status;
   for (size_t i = 0; i < n && c->status == IG_OK; i++) {
     bool symbolic = outs[i].kind == IG_KIND_TENSOR && ig_tensor_is_symbolic(outs[i].tensor);
     if (symbolic) (void)ig_ask_contiguous(c, outs[i].tensor);

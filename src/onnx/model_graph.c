@@ -440,7 +440,7 @@ static void put_output(ig_onnx *x, const ig_output_spec *out, const char *given,
 
 // An output that is the sequence of the pieces of a tensor.
 static void put_sequence(ig_onnx *x, const ig_output_spec *out, const char *given, size_t i,
-                         const ig_onnx_sequence *s) {
+                         const ig_onnx_sequence *s, const ig_output_spec *lengths) {
   const ig_tensor *t = ig_onnx_tensor_of(&out->value);
   if (!t || x->opset < 11 || (x->options->converted_to && x->options->converted_to < 11)) {
     ig_onnx_refuse(x, x->node, "a list of dynamic length needs opset 11");
@@ -449,7 +449,9 @@ static void put_sequence(ig_onnx *x, const ig_output_spec *out, const char *give
   char text[32];
   (void)snprintf(text, sizeof text, "output::%zu", i);
   const char *from = ig_onnx_operand(x, &out->value, IG_DTYPE_COUNT);
-  const char *size = s->size ? ig_onnx_number(x, IG_I64, (double)s->size) : NULL;
+  const char *size = lengths   ? ig_onnx_operand(x, &lengths->value, IG_I64)
+                     : s->size ? ig_onnx_number(x, IG_I64, (double)s->size)
+                               : NULL;
   const char *name = ig_onnx_emit(
       x,
       &(ig_onnx_node){.op_type = "SplitToSequence",
@@ -521,10 +523,13 @@ static void put_outputs(ig_onnx *x) {
     k++;
     if (none)
       put_none(x, given, i);
+    else if (sequence && sequence->size < 0 && i + 1 < n)
+      put_sequence(x, &out[i], given, i, sequence, &out[i + 1]);
     else if (sequence)
-      put_sequence(x, &out[i], given, i, sequence);
+      put_sequence(x, &out[i], given, i, sequence, NULL);
     else
       put_output(x, &out[i], given, i);
+    if (sequence && sequence->size < 0) i++;
   }
 }
 

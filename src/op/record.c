@@ -233,7 +233,8 @@ static ig_node *push_call(ig_ctx *c, const ig_node *proto, const char *base, boo
 
 // PyTorch's non-strict capture asks of each view that it records whether it is empty.
 static void ask_empty(ig_ctx *c, const ig_schema *s, const ig_value *out) {
-  bool asks = c->mode->sym && c->mode->sym->env && c->mode->sym->env->asks_empty;
+  bool asks = c->mode->sym && c->mode->sym->env && c->mode->sym->env->asks_empty &&
+              !ig_env_records_choices(c);
   if (!asks || !s->nrets || !s->rets[0].aliased || out->kind != IG_KIND_TENSOR) return;
   const ig_tensor *t = out->tensor;
   for (int d = 0; d < t->ndim && c->status == IG_OK; d++) {
@@ -251,6 +252,7 @@ static bool has_data_size(const ig_tensor *t) {
 
 // PyTorch looks at the strides of each tensor with data-dependent sizes.
 static void ask_strides(ig_ctx *c, const ig_value *outs, size_t n) {
+  if (ig_env_records_choices(c)) return;
   for (size_t i = 0; i < n && c->status == IG_OK; i++) {
     if (outs[i].kind == IG_KIND_LIST) ask_strides(c, outs[i].list.at, outs[i].list.n);
     bool asks = outs[i].kind == IG_KIND_TENSOR && outs[i].tensor && has_data_size(outs[i].tensor);

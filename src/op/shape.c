@@ -207,6 +207,7 @@ bool ig_ask_contiguous(ig_ctx *c, const ig_tensor *t) {
 static void ask_operands(ig_ctx *c, const ig_op *op, const ig_value *args) {
   if (!op->def->looks_at_strides || op->form != IG_FORM_PLAIN) return;
   if (c->mode->sym->env && c->mode->sym->env->skips_layouts) return;
+  if (ig_env_records_choices(c)) return;
   bool contiguous = true;
   for (size_t i = 0; i < 2 && contiguous && c->status == IG_OK; i++) {
     const ig_tensor *t = args[i].kind == IG_KIND_TENSOR ? args[i].tensor : NULL;

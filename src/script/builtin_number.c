@@ -436,9 +436,8 @@ IG_BUILTIN(isnot) {
 
 // ---- ranges
 
-// max(0, (hi - lo + step - 1) // step), for a positive step.
-static ig_int symbolic_length(ig_ctx *c, ig_int lo, ig_int hi, int64_t step) {
-  ig_int span = ig_size_sub(c, hi, lo);
+// max(0, (span + step - 1) // step), where span is how far the range goes and step is positive.
+static ig_int symbolic_length(ig_ctx *c, ig_int span, int64_t step) {
   ig_int up = step == 1 ? span : ig_size_add(c, span, ig_const(step - 1));
   ig_int n = step == 1 ? up : ig_size_floordiv(c, up, ig_const(step));
   return ig_int_max(c, ig_const(0), n);
@@ -447,8 +446,11 @@ static ig_int symbolic_length(ig_ctx *c, ig_int lo, ig_int hi, int64_t step) {
 IG_BUILTIN(range_length) {
   bool ints = k->in[0].kind == IG_KIND_INT && k->in[1].kind == IG_KIND_INT &&
               k->in[2].kind == IG_KIND_INT && !k->in[2].i.expr;
-  if (ints && (k->in[0].i.expr || k->in[1].i.expr) && k->in[2].i.value > 0) {
-    k->out[0] = ig_of_int(symbolic_length(k->c, k->in[0].i, k->in[1].i, k->in[2].i.value));
+  int64_t by = ints ? k->in[2].i.value : 0;
+  if (ints && (k->in[0].i.expr || k->in[1].i.expr) && by && by != INT64_MIN) {
+    ig_int span = by > 0 ? ig_size_sub(k->c, k->in[1].i, k->in[0].i)
+                         : ig_size_sub(k->c, k->in[0].i, k->in[1].i);
+    k->out[0] = ig_of_int(symbolic_length(k->c, span, by > 0 ? by : -by));
     return;
   }
   int64_t lo = ig_sb_i64(k, 0);

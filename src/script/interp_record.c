@@ -217,7 +217,15 @@ static size_t leaves_within(ig_ctx *c, ig_value v, ig_value *at, size_t n, size_
     }
     return n;
   }
-  if (n < most) at[n] = ig_srows_is(v) ? ig_of_tensor(ig_srows_stacked(c, v, NULL)) : v;
+  if (ig_srows_is(v)) {
+    ig_tensor *tensors[2];
+    size_t count = ig_srows_tensors(c, v, tensors);
+    for (size_t k = 0; k < count; k++, n++) {
+      if (n < most) at[n] = ig_of_tensor(tensors[k]);
+    }
+    return n;
+  }
+  if (n < most) at[n] = v;
   return n + 1;
 }
 
@@ -287,7 +295,9 @@ static ig_value from_tensors(ig_ctx *c, ig_value like, supply *from) {
   if (c->status != IG_OK) return ig_none();
   if (ig_srows_is(like)) {
     const ig_sobj_seq *s = like.object;
-    ig_sobj_seq *made = ig_srows_make(c, s->head.type, next_of(c, from).tensor);
+    ig_tensor *tensors[2] = {next_of(c, from).tensor};
+    if (s->lengths) tensors[1] = next_of(c, from).tensor;
+    ig_sobj_seq *made = c->status == IG_OK ? ig_srows_from(c, s, tensors) : NULL;
     return made ? ig_of_sobj(made) : ig_none();
   }
   if (like.kind == IG_KIND_NONE || like.kind == IG_KIND_TENSOR || is_seq(like)) {
@@ -310,11 +320,11 @@ static void probe(ig_ctx *c, const ig_branch *fn, const ig_branch_inputs *in) {
 }
 
 // A list of its own for a branch, a new reference. One whose elements are known is of dynamic
-// length there.
-static ig_value copied_list(ig_ctx *c, ig_value v, const ig_srows_like *like) {
+// length there; a probe keeps the elements, to compare what is added with them.
+static ig_value copied_list(ig_ctx *c, ig_value v, const ig_srows_like *like, bool to_probe) {
   const ig_sobj_seq *s = v.object;
-  if (like->known) {
-    ig_sobj_seq *rows = ig_srows_make(c, s->head.type, ig_srows_stacked(c, v, like));
+  if (ig_srows_is(v) || (like->known && !to_probe)) {
+    ig_sobj_seq *rows = ig_srows_of(c, v, like);
     return rows ? ig_of_sobj(rows) : ig_none();
   }
   ig_sobj_seq *made = ig_sobj_seq_make(c, IG_SOBJ_LIST, s->head.type, s->at, s->n);
@@ -327,7 +337,7 @@ static ig_value *copies_of(ig_ctx *c, const branch *b, ig_srun *r) {
   for (size_t k = 0; copies && k < b->writes.n && c->status == IG_OK; k++) {
     ig_value was = b->from->registers[b->writes.at[k]];
     if (is_list(was)) {
-      copies[k] = copied_list(c, was, &b->writes.likes[k]);
+      copies[k] = copied_list(c, was, &b->writes.likes[k], b->probe);
       if (c->status != IG_OK) return NULL;
       ig_svalue_retain(copies[k]);
       replace_list(ig_srun_top(r), was.object, copies[k]);
@@ -339,18 +349,28 @@ static ig_value *copies_of(ig_ctx *c, const branch *b, ig_srun *r) {
   return c->status == IG_OK ? copies : NULL;
 }
 
-// The lists among the copies end here; what they hold is a tensor from now on.
-static void settle_lists(ig_ctx *c, branch *b, ig_value *copies) {
+// The lists among the copies end here: tensors have what they hold from now on. Gives what the
+// branch wrote; *n: how many.
+static ig_value *settle_lists(ig_ctx *c, branch *b, const ig_value *copies, size_t *n) {
+  ig_value *out = ig_scope_array(c, ig_mem_add(ig_mem_mul(b->writes.n, 2), 1), sizeof *out);
   for (size_t k = 0; k < b->writes.n; k++) {
-    if (!is_list(copies[k])) continue;
-    ig_value list = copies[k];
-    ig_tensor *all = NULL;
-    if (c->status == IG_OK && b->probe) ig_srows_learn(c, list, &b->writes.likes[k]);
-    if (c->status == IG_OK && !b->probe) all = ig_srows_stacked(c, list, &b->writes.likes[k]);
-    if (all && !ig_pool_add(c, &ig_tensor_retain(all)->ref)) all = NULL;
-    copies[k] = ig_of_tensor(all);
-    ig_svalue_release(list);
+    if (!is_list(copies[k])) {
+      if (out) out[(*n)++] = copies[k];
+      continue;
+    }
+    ig_srows_like *like = &b->writes.likes[k];
+    ig_tensor *tensors[2];
+    size_t count = 0;
+    if (c->status == IG_OK && b->probe) ig_srows_learn_more(c, copies[k], like);
+    if (c->status == IG_OK && !b->probe) ig_srows_settle(c, copies[k].object, like);
+    if (c->status == IG_OK && !b->probe) count = ig_srows_tensors(c, copies[k], tensors);
+    for (size_t m = 0; out && m < count && c->status == IG_OK; m++) {
+      if (ig_pool_add(c, &ig_tensor_retain(tensors[m])->ref))
+        out[(*n)++] = ig_of_tensor(tensors[m]);
+    }
+    ig_svalue_release(copies[k]);
   }
+  return c->status == IG_OK ? out : NULL;
 }
 
 static const ig_value *run_branch(ig_ctx *c, const ig_value *in, size_t n, size_t *nouts,
@@ -362,7 +382,8 @@ static const ig_value *run_branch(ig_ctx *c, const ig_value *in, size_t n, size_
   bool ok = copy_frame(&r, b->from, b->first);
   ig_value *copies = ok ? copies_of(c, b, &r) : NULL;
   if (copies) ig_srun_execute(&r, b->end, NULL);
-  if (copies) settle_lists(c, b, copies);
+  size_t nwritten = 0;
+  const ig_value *written = copies ? settle_lists(c, b, copies, &nwritten) : NULL;
   size_t count = 0;
   for (uint32_t k = 0; ok && c->status == IG_OK && k < b->test->n_out; k++) {
     ig_svalue_release(b->results[k]);
@@ -371,12 +392,12 @@ static const ig_value *run_branch(ig_ctx *c, const ig_value *in, size_t n, size_
     count = leaves(c, b->results[k], NULL, count, 0);
   }
   ig_value *out =
-      copies ? ig_scope_array(c, ig_mem_add(ig_mem_add(count, b->writes.n), 1), sizeof *out) : NULL;
+      written ? ig_scope_array(c, ig_mem_add(ig_mem_add(count, nwritten), 1), sizeof *out) : NULL;
   *nouts = 0;
   for (uint32_t k = 0; out && k < b->test->n_out; k++) {
     *nouts = leaves(c, b->results[k], out, *nouts, count);
   }
-  for (size_t k = 0; out && !b->probe && k < b->writes.n; k++) out[(*nouts)++] = copies[k];
+  for (size_t k = 0; out && !b->probe && k < nwritten; k++) out[(*nouts)++] = written[k];
   for (size_t k = 0; out && k < count; k++) {
     bool fits = out[k].kind == IG_KIND_TENSOR || out[k].kind == IG_KIND_INT ||
                 out[k].kind == IG_KIND_FLOAT || out[k].kind == IG_KIND_BOOL;
@@ -392,12 +413,15 @@ static const ig_value *run_branch(ig_ctx *c, const ig_value *in, size_t n, size_
   return c->status == IG_OK ? out : NULL;
 }
 
-// The tensors that were written have what their copies have.
-static void copy_back(ig_ctx *c, const ig_sframe *f, const writes *w, supply *from) {
+// The tensors that were written have what their copies have; likes: what the lists hold.
+static void copy_back(ig_ctx *c, const ig_sframe *f, const writes *w, const ig_srows_like *likes,
+                      supply *from) {
   for (size_t k = 0; from->at && k < w->n && c->status == IG_OK; k++) {
     ig_value copy = next_of(c, from);
     ig_value was = f->registers[w->at[k]];
-    if (is_list(was))
+    if (is_list(was) && likes[k].ragged)
+      ig_srows_join(was.object, likes[k].dim, copy.tensor, next_of(c, from).tensor);
+    else if (is_list(was))
       ig_srows_become(was.object, copy.tensor);
     else
       (void)ig_copy_(c, was.tensor, copy.tensor);
@@ -442,7 +466,7 @@ static bool learn_branches(ig_ctx *c, branch *b, const ig_branch *fns) {
   for (size_t k = 0; k < w->n; k++) {
     ig_value v = b->from->registers[w->at[k]];
     if (is_list(v)) ig_srows_learn(c, v, &w->likes[k]);
-    open = open || (is_list(v) && !w->likes[k].known);
+    open = open || is_list(v);
   }
   const ig_branch_inputs in = {.who = "cond", .lazy = true};
   for (int k = 0; open && k < 2 && c->status == IG_OK; k++) {
@@ -489,7 +513,7 @@ bool ig_srecord_branches(ig_srun *r, ig_sframe *f, const ig_sinsn *i, const ig_v
   for (uint32_t k = 0; outs && k < i->n_out; k++) {
     ig_sframe_write(f, i->out[k], from_tensors(c, b[0].results[k], &from));
   }
-  copy_back(c, f, &w, &from);
+  copy_back(c, f, &w, w.likes, &from);
   for (int k = 0; ok && k < 2; k++) {
     for (uint32_t m = 0; m < i->n_out; m++) ig_svalue_release(b[k].results[m]);
   }
@@ -560,6 +584,21 @@ static void believe(ig_ctx *c, ig_expr_kind relation, ig_value a, ig_value b) {
   if (holds.kind == IG_KIND_BOOL) ig_sym_believe(c, &holds);
 }
 
+// A number of a round, which begins at 0, lies below the number of rounds: max(0, n) of them are n.
+static void believe_counts(ig_ctx *c, ig_value counter, ig_value most) {
+  believe(c, IG_EXPR_GE, counter, ig_of_i64(0));
+  believe(c, IG_EXPR_LT, counter, most);
+  const ig_expr *e = most.i.expr;
+  if (!e || e->kind != IG_EXPR_MAX || e->n != 2) return;
+  for (size_t k = 0; k < 2; k++) {
+    const ig_expr *zero = e->args[k];
+    ig_value rounds;
+    if (zero->kind != IG_EXPR_CONST || zero->num != 0) continue;
+    ig_value_of_expr(e->args[1 - k], &rounds);
+    believe(c, IG_EXPR_LT, counter, rounds);
+  }
+}
+
 static ig_value *carry(ig_ctx *c, ig_value counter, const ig_value *values, uint32_t n,
                        size_t *count) {
   size_t leaf_count = 0;
@@ -593,8 +632,10 @@ static const ig_value *loop_goes_on(ig_ctx *c, const ig_value *in, size_t n, siz
 // The number of the round, of which the loop knows that it lies below the number of rounds.
 static ig_value counter_of(ig_ctx *c, const loop *l, ig_tensor *from) {
   ig_value counter = ig_sb_element(c, from);
-  believe(c, IG_EXPR_GE, counter, ig_of_i64(0));
-  if (l->counts) believe(c, IG_EXPR_LT, counter, ig_sframe_read(l->from, l->test->in[1]));
+  if (l->counts)
+    believe_counts(c, counter, ig_sframe_read(l->from, l->test->in[1]));
+  else
+    believe(c, IG_EXPR_GE, counter, ig_of_i64(0));
   return counter;
 }
 
@@ -625,8 +666,10 @@ static void settle_carried(ig_ctx *c, const loop *l, ig_value *values) {
     const ig_sobj_seq *now = values[k].object;
     if (l->probe) {
       l->rows[k] = l->rows[k] || ig_srows_is(values[k]) || was->n != now->n;
-      if (l->rows[k] && !l->likes[k].known) ig_srows_learn(c, values[k], &l->likes[k]);
+      if (l->rows[k]) ig_srows_learn_more(c, values[k], &l->likes[k]);
       values[k] = before;
+    } else if (ig_srows_is(before) && was->lengths) {
+      ig_srows_settle(c, values[k].object, &l->likes[k]);
     } else if (ig_srows_is(before)) {
       values[k] = ig_of_tensor(ig_srows_stacked(c, values[k], &l->likes[k]));
     }
@@ -649,8 +692,7 @@ static const ig_value *loop_round(ig_ctx *c, const ig_value *in, size_t n, size_
     }
     if (l->bound) {
       ig_value counter = f->registers[i->out[i->n_out - 1]];
-      believe(c, IG_EXPR_GE, counter, ig_of_i64(0));
-      believe(c, IG_EXPR_LT, counter, ig_sframe_read(l->from, l->bound->in[1]));
+      believe_counts(c, counter, ig_sframe_read(l->from, l->bound->in[1]));
     }
     for (size_t k = 0; k < l->writes.n && c->status == IG_OK; k++) {
       ig_value was = l->from->registers[l->writes.at[k]];
@@ -783,7 +825,7 @@ static bool learn_loop(ig_ctx *c, loop *l, ig_value *like, ig_value *made, ig_va
     l->likes[k] = (ig_srows_like){0};
     l->rows[k] = is_list(like[k]) && (k >= l->test->n_out || ig_srows_is(like[k]));
     if (is_list(like[k])) ig_srows_learn(c, like[k], &l->likes[k]);
-    any = any || (is_list(like[k]) && (!l->rows[k] || !l->likes[k].known));
+    any = any || is_list(like[k]);
   }
   size_t n = 0;
   ig_value *carried = any ? carry(c, counter, like, (uint32_t)count, &n) : NULL;
@@ -796,8 +838,7 @@ static bool learn_loop(ig_ctx *c, loop *l, ig_value *like, ig_value *made, ig_va
   }
   for (size_t k = 0; k < count && c->status == IG_OK; k++) {
     if (!l->rows[k] || !l->likes[k].known) continue;
-    const ig_sobj_seq *s = like[k].object;
-    ig_sobj_seq *rows = ig_srows_make(c, s->head.type, ig_srows_stacked(c, like[k], &l->likes[k]));
+    ig_sobj_seq *rows = ig_srows_of(c, like[k], &l->likes[k]);
     if (rows) like[k] = made[k] = ig_of_sobj(rows);
   }
   return c->status == IG_OK;
@@ -839,7 +880,7 @@ bool ig_srecord_loop(ig_srun *r, ig_sframe *f, const ig_sinsn *i) {
   for (uint32_t k = 0; outs && made && k < i->n_out; k++) {
     made[k] = k ? from_tensors(c, like[k], &from) : ig_of_bool(false);
   }
-  if (outs) copy_back(c, f, &w, &from);
+  if (outs) copy_back(c, f, &w, l.likes + i->n_out, &from);
   for (uint32_t k = 0; outs && made && k < i->n_out; k++) ig_sframe_write(f, i->out[k], made[k]);
   for (uint32_t k = 0; lists && ok && k < count; k++) ig_svalue_release(lists[k]);
   ig_scope_close(c, s);

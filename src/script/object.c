@@ -210,6 +210,7 @@ static void destroy(ig_sobj *o, ig_sobj **dead) {
   } else if (o->kind == IG_SOBJ_LIST || o->kind == IG_SOBJ_TUPLE || o->kind == IG_SOBJ_ROWS) {
     ig_sobj_seq *s = (ig_sobj_seq *)o;
     if (s->rows) ig_tensor_release(s->rows);
+    if (s->lengths) ig_tensor_release(s->lengths);
     drop_all(s->at, s->n, dead);
     ig_mem_array_free(o->alloc, s->at, s->cap, sizeof *s->at);
     size = sizeof *s;

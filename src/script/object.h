@@ -56,8 +56,10 @@ typedef struct ig_sobj_seq {  // LIST, TUPLE and ROWS
   ig_value *at;
   size_t n;
   size_t cap;
-  // ROWS: the elements, stacked if `piece` is 0, otherwise pieces of that size along `dim`.
+  // ROWS: the elements, stacked if `piece` is 0, otherwise pieces of that size along `dim`. With
+  // `lengths`, whole numbers in one dimension, they are pieces of these sizes.
   ig_tensor *rows;
+  ig_tensor *lengths;
   int dim;
   ig_int piece;
 } ig_sobj_seq;

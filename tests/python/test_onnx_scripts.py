@@ -161,8 +161,10 @@ def compare(session, model, args):
     want = model(*copy.deepcopy(args))
     feeds = [a.numpy() if isinstance(a, Tensor) else np.array(a) for a in args]
     got = session.run(None, {i.name: a for i, a in zip(session.get_inputs(), feeds, strict=True)})
-    assert got[0].shape == tuple(want.shape)
-    np.testing.assert_allclose(got[0], want.detach().numpy(), rtol=1e-4, atol=1e-5)
+    for found, expected in zip(got, want if isinstance(want, tuple) else (want,), strict=True):
+        expected = torch.as_tensor(expected)
+        assert found.shape == tuple(expected.shape)
+        np.testing.assert_allclose(found, expected.detach().numpy(), rtol=1e-4, atol=1e-5)
 
 
 SCRIPTS = [
@@ -435,10 +437,75 @@ class NormOfLayer(nn.Module):
         return self.norm(x.view(-1, 4, 1))
 
 
+class Downwards(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        rows: list[Tensor] = []
+        total = torch.zeros(4)
+        for i in range(x.size(0) - 1, -1, -1):
+            rows.append(x[i])
+        for i in range(x.size(0), 0, -2):
+            total = total * 2 + x[i - 1]
+        return torch.stack(rows) + total
+
+
+class PartsByCounter(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        total = torch.zeros(4)
+        for i in range(x.size(0) - 1):
+            total = total + x[i : i + 2].mean(0) + x[: i + 1].sum(0) + x[i:].max(0)[0]
+        rows: list[Tensor] = []
+        for i in range(0, x.size(0), 3):
+            rows.append(x[i : i + 3].sum(0))
+        return torch.stack(rows) + total
+
+
+class Tails(nn.Module):
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor, int]:
+        tails: list[Tensor] = []
+        for i in range(x.size(0)):
+            tails.append(x[i:])
+        return tails[1], tails[-1] + tails[x.size(0) - 1], torch.cat(tails), len(tails)
+
+
+class TailsBehindWhole(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        parts = [x, x[:1]]
+        for i in range(x.size(0)):
+            parts += [x[i : i + 1] * i, x[i:]]
+        return torch.cat(parts + [x[:2]], 0)
+
+
+class SomeTails(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        tails: list[Tensor] = []
+        for i in range(x.size(0)):
+            if bool(x[i].sum() > 0) or i == 0:
+                tails.append(x[i:, :2])
+        return torch.cat(tails)
+
+
+class Backwards(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        rows = [x[i] * i for i in range(x.size(0))]
+        return torch.stack(rows[::-1]) + torch.stack(rows)[:1]
+
+
+class TakenFromBothEnds(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        rows: list[Tensor] = []
+        for i in range(x.size(0) + 3):
+            rows.append(x[0] * i)
+        last = rows.pop()
+        first = rows.pop(0)
+        rows.insert(1, first + last)
+        del rows[0]
+        return torch.stack(rows)
+
+
 GROWING = [
-    Appended, Comprehension, AppendedIfLong, Growing, Pieces, CountOfRows, Joined, AppendedByPosition, Numbers,
-    ChangedRows, PieceByNumber, BranchesOfDifferentSizes, Doubled, EveryOther, Reversed, TwoParts, Diagonal,
-    NormOfLayer,
+    TakenFromBothEnds, Downwards, PartsByCounter, Tails, TailsBehindWhole, SomeTails, Backwards, Appended,
+    Comprehension, AppendedIfLong, Growing, Pieces, CountOfRows, Joined, AppendedByPosition, Numbers, ChangedRows,
+    PieceByNumber, BranchesOfDifferentSizes, Doubled, EveryOther, Reversed, TwoParts, Diagonal, NormOfLayer,
 ]  # fmt: skip
 
 
@@ -462,13 +529,22 @@ class PiecesGiven(nn.Module):
         return x.sum(), x.split(2, 1), None
 
 
-@pytest.mark.parametrize("make", [RowsGiven, PiecesGiven])
+class TailsGiven(nn.Module):
+    def forward(self, x: Tensor) -> tuple[list[Tensor], Tensor]:
+        tails: list[Tensor] = []
+        for i in range(x.size(1)):
+            tails.append(x[:, i:])
+        return tails, x.sum()
+
+
+@pytest.mark.parametrize("make", [RowsGiven, PiecesGiven, TailsGiven])
 def test_a_list_of_dynamic_length_is_a_sequence(make) -> None:
     model = torch.jit.script(make())
     session = exported(model, (torch.randn(2, 4),), {"x0": {1: "columns"}})
     types = [value.type for value in session.get_outputs()]
     sequence = "seq(tensor(float))"
-    assert types == ([sequence] if make is RowsGiven else ["tensor(float)", sequence, "optional(tensor(float))"])
+    of_make = {RowsGiven: [sequence], TailsGiven: [sequence, "tensor(float)"]}
+    assert types == of_make.get(make, ["tensor(float)", sequence, "optional(tensor(float))"])
     for columns in (4, 5):
         x = torch.randn(2, columns)
         found = session.run(None, {"x0": x.numpy()})
@@ -476,6 +552,9 @@ def test_a_list_of_dynamic_length_is_a_sequence(make) -> None:
         if make is PiecesGiven:
             assert found[2] is None
             found, expected = found[1:2], expected[1]
+        elif make is TailsGiven:
+            np.testing.assert_allclose(found[1], expected[1].numpy(), rtol=1e-4)
+            expected = expected[0]
         assert len(found[0]) == len(expected)
         for a, b in zip(found[0], expected):
             np.testing.assert_allclose(a, b.numpy(), rtol=1e-6)
@@ -486,6 +565,22 @@ class PiecesOfDifferentSizes(nn.Module):
         pieces = x.split(2)
         pieces.append(x)
         return torch.cat(pieces)
+
+
+class DifferentInTwoSizes(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        rows: list[Tensor] = []
+        columns: list[Tensor] = []
+        for i in range(x.size(0)):
+            rows.append(x[i:])
+            columns.append(x[:, : i + 1])
+        return torch.cat(rows + columns)
+
+
+def test_elements_that_differ_in_several_sizes_are_refused() -> None:
+    model = torch.jit.script(DifferentInTwoSizes())
+    with pytest.raises((NotImplementedError, RuntimeError), match="differ in more than one size"):
+        exported(model, (torch.randn(3, 4),), {"x0": {0: "rows"}})
 
 
 @pytest.mark.parametrize("make", [ViewOfWhatIsRead, PiecesOfDifferentSizes])

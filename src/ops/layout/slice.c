@@ -49,11 +49,38 @@ static void select_in(ig_ctx *c, ig_meta *m, const ig_value *dim_arg, ig_int ind
   }
 }
 
+// A number that a script computes from data, where its conditions are recorded: what is not known
+// of it becomes part of the expressions and is not asked.
+static bool is_open(const ig_ctx *c, ig_int i) {
+  return ig_env_records_choices(c) && i.expr && !i.expr->backed;
+}
+
+static bool is_certain(ig_ctx *c, ig_int a, ig_expr_kind relation, ig_int b) {
+  const ig_value sides[] = {ig_of_int(a), ig_of_int(b)};
+  ig_value holds = ig_none();
+  ig_sym_apply(c, relation, sides, 2, &holds);
+  if (c->status != IG_OK || holds.kind != IG_KIND_BOOL) return false;
+  return holds.b_expr ? ig_env_static(c, holds.b_expr, IG_ASK_OBLIVIOUS) == IG_YES : holds.b;
+}
+
+// The bound i of a slice, of which it is not known whether it lies within the size. A negative one
+// counts from the end.
+static ig_int open_bound(ig_ctx *c, ig_int i, ig_int size) {
+  if (is_certain(c, i, IG_EXPR_LT, ig_const(0))) {
+    return ig_int_max(c, ig_int_add(c, i, size), ig_const(0));
+  }
+  return is_certain(c, i, IG_EXPR_LE, size) ? i : ig_int_min(c, i, size);
+}
+
 // A bound of a slice brought into [0, size]; None (or the largest integer) means `otherwise`.
 static ig_int bound(ig_ctx *c, const ig_value *v, ig_int size, ig_int otherwise) {
   if (v->kind != IG_KIND_INT || known(v->i, INT64_MAX)) return otherwise;
   ig_int i = v->i;
   if (known(i, 0) || (i.expr && i.expr == size.expr)) return i;
+  bool open = is_open(c, i) || is_open(c, size);
+  if (open &&
+      (is_certain(c, i, IG_EXPR_GE, ig_const(0)) || is_certain(c, i, IG_EXPR_LT, ig_const(0))))
+    return open_bound(c, i, size);
   if (negative(c, i)) {
     i = ig_int_add(c, i, size);
     if (negative(c, i)) return ig_const(0);
@@ -64,7 +91,8 @@ static ig_int bound(ig_ctx *c, const ig_value *v, ig_int size, ig_int otherwise)
 
 // A length that stands in the data is a size from now on, once it is known not to be 0.
 static void use_length(ig_ctx *c, ig_int length) {
-  if (!length.expr || length.expr->backed || ig_int_eq_i64(c, length, 0)) return;
+  if (!length.expr || length.expr->backed || is_open(c, length) || ig_int_eq_i64(c, length, 0))
+    return;
   const ig_expr *now = ig_env_find(c, length.expr);
   if (now && now->kind == IG_EXPR_SYMBOL) ig_sym_constrain(c, length, 0, INT64_MAX, true);
 }
@@ -86,8 +114,10 @@ static void slice_in(ig_ctx *c, ig_meta *m, const ig_value *args) {
   ig_int start = bound(c, &args[1], size, ig_const(0));
   bool to_end = args[2].kind != IG_KIND_INT || known(args[2].i, INT64_MAX);
   ig_int end = bound(c, &args[2], size, size);
-  if (!to_end && !known(start, 0) && ig_int_is(c, end, IG_LT, start)) end = start;
+  bool open = is_open(c, start) || is_open(c, end);
+  if (!to_end && !open && !known(start, 0) && ig_int_is(c, end, IG_LT, start)) end = start;
   ig_int length = ig_int_sub(c, end, start);
+  if (open && !is_certain(c, start, IG_EXPR_LE, end)) length = ig_int_max(c, length, ig_const(0));
   if (!known(step, 1)) {
     length = ig_int_add(c, length, ig_int_sub(c, step, ig_const(1)));
     length = ig_int_floordiv(c, length, step);

@@ -8,6 +8,7 @@
 
 #include "op/formula.h"
 #include "op/refuse.h"
+#include "sym/env.h"
 #include "tensor/copy.h"
 #include "tensor/number.h"
 
@@ -74,6 +75,9 @@ static void bool_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta
 
 static bool nothing_to_reduce(ig_ctx *c, const ig_tensor *self, const bool *reduced) {
   for (int d = 0; d < self->ndim; d++) {
+    // A size that a script computes from data is not asked for where its conditions are recorded.
+    const ig_expr *size = ig_sizes(self)[d].expr;
+    if (size && !size->backed && ig_env_records_choices(c)) continue;
     if (reduced[d] && ig_int_eq_i64(c, ig_sizes(self)[d], 0)) return true;
   }
   return false;
