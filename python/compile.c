@@ -237,7 +237,9 @@ static PyObject *recording_fixed(PyObject *o, PyObject *unused) {
   ig_mode_scope mode = ig_mode_push_sym(c, self->e->sym);
   PyObject *list = PyList_New(0);
   for (size_t i = 0; list && i < self->e->nslots; i++) {
-    ig_int v = ig_int_find(c, self->e->slots[i]);
+    const ig_expr *e = self->e->slots[i].expr;
+    bool real = e && e->sort == IG_SORT_FLOAT;  // which is never fixed
+    ig_int v = real ? self->e->slots[i] : ig_int_find(c, self->e->slots[i]);
     PyObject *item = v.expr ? Py_NewRef(Py_None) : PyLong_FromLongLong(v.value);
     if (!item || PyList_Append(list, item) != 0) Py_CLEAR(list);
     Py_XDECREF(item);
@@ -374,14 +376,21 @@ static bool repeat(ig_ctx *c, ig_defer *d) {
   return ok;
 }
 
+static PyObject *number_of(const ig_expr *symbol, int64_t value) {
+  if (symbol->sort != IG_SORT_FLOAT) return PyLong_FromLongLong(value);
+  double f = 0;
+  memcpy(&f, &value, sizeof f);
+  return PyFloat_FromDouble(f);
+}
+
 static bool run_entry(ig_ctx *c, ig_defer *d, const entry *found, const int64_t *values) {
   const ig_defer_entry *e = found->e;
   size_t n = e->nsymbols + d->inputs.n;
   PyObject *args = PyTuple_New((Py_ssize_t)n);
   for (size_t i = 0; args && i < n; i++) {
     size_t k = e->order[i] >> 1;
-    PyObject *item =
-        e->order[i] & 1 ? PyLong_FromLongLong(values[k]) : py_from_tensor(c, input_at(d, k));
+    PyObject *item = e->order[i] & 1 ? number_of(e->symbols[k], values[k])
+                                     : py_from_tensor(c, input_at(d, k));
     if (!item) {
       Py_CLEAR(args);
     } else {
@@ -443,9 +452,12 @@ static bool compute(ig_ctx *c, ig_defer *d, run *r, ig_defer_why why) {
   if (!ig_defer_close(c, d)) return py_ok(c);
   r->flushes++;
   if (ig_defer_is_idle(d)) return true;
+  // New memory that a part of the program is made of, such as a parameter, is no work of its own.
+  if (d->need.allowed && d->inputs.n == 0) return repeat(c, d);
   const entry *found = find_entry(r->cache, d, values);
   if (!found) {
-    int made = r->raised ? 0 : miss(r, d, why);
+    // Before a call that is about to fail there is nothing that would be called again.
+    int made = r->raised || d->wrong ? 0 : miss(r, d, why);
     if (made < 0) return repeat_failed(c, d);
     found = made ? find_entry(r->cache, d, values) : NULL;
     if (!found) return repeat(c, d);
