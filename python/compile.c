@@ -36,6 +36,7 @@ typedef struct run {
   PyObject *kwargs;
   size_t flushes;
   bool raised;        // the function raised: what it did before is computed, not compiled
+  bool caught;        // it raised and caught: likewise
   bool computing;     // a backend or what it returned is running, which is not the function
   bool asserts;       // something about elements
   PyObject *refusal;  // the first exception by which the cache refused a part of it; NULL: none
@@ -389,8 +390,8 @@ static bool run_entry(ig_ctx *c, ig_defer *d, const entry *found, const int64_t 
   PyObject *args = PyTuple_New((Py_ssize_t)n);
   for (size_t i = 0; args && i < n; i++) {
     size_t k = e->order[i] >> 1;
-    PyObject *item = e->order[i] & 1 ? number_of(e->symbols[k], values[k])
-                                     : py_from_tensor(c, input_at(d, k));
+    PyObject *item =
+        e->order[i] & 1 ? number_of(e->symbols[k], values[k]) : py_from_tensor(c, input_at(d, k));
     if (!item) {
       Py_CLEAR(args);
     } else {
@@ -457,7 +458,7 @@ static bool compute(ig_ctx *c, ig_defer *d, run *r, ig_defer_why why) {
   const entry *found = find_entry(r->cache, d, values);
   if (!found) {
     // Before a call that is about to fail there is nothing that would be called again.
-    int made = r->raised || d->wrong ? 0 : miss(r, d, why);
+    int made = r->raised || r->caught || d->wrong ? 0 : miss(r, d, why);
     if (made < 0) return repeat_failed(c, d);
     found = made ? find_entry(r->cache, d, values) : NULL;
     if (!found) return repeat(c, d);
@@ -553,15 +554,30 @@ static void convert_error(const run *r) {
   PyErr_Restore(type, value, trace);
 }
 
-// call(whole, elements, fn, args, kwargs)
+// What a watched call was like is known now. A function that catches exceptions in its first call
+// is left alone for good, later only that call is. False: an exception is set.
+static bool note_watched(run *r, PyObject *kind, bool first, bool alone) {
+  PyObject *o = (PyObject *)r->cache;
+  if (alone && first) return PyObject_SetAttrString(o, "skipped", Py_True) == 0;
+  r->caught = alone;
+  if (alone || kind == Py_None) return true;
+  PyObject *quiet = PyObject_GetAttrString(o, "quiet");
+  bool ok = quiet && PySet_Add(quiet, kind) == 0;
+  Py_XDECREF(quiet);
+  return ok;
+}
+
+// call(whole, elements, kind, fn, args, kwargs). kind: None, or what tells the call from those that
+// need not be watched; one that turns out like them is added to them.
 static PyObject *cache_call(PyObject *o, PyObject *args) {
   int whole = 0;
   int elements = 0;
+  PyObject *kind_of_call = NULL;
   PyObject *fn = NULL;
   PyObject *positional = NULL;
   PyObject *named = NULL;
-  if (!PyArg_ParseTuple(args, "ppOO!O!:call", &whole, &elements, &fn, &PyTuple_Type, &positional,
-                        &PyDict_Type, &named)) {
+  if (!PyArg_ParseTuple(args, "ppOOO!O!:call", &whole, &elements, &kind_of_call, &fn, &PyTuple_Type,
+                        &positional, &PyDict_Type, &named)) {
     return NULL;
   }
   ig_ctx *c = py_ctx();
@@ -579,12 +595,14 @@ static PyObject *cache_call(PyObject *o, PyObject *args) {
   ig_defer_enter(d);
   bool alone = false;
   py_watch watch = {.cache = o, .whole = d->whole, .refusal = &r.refusal, .away = &r.computing};
-  PyObject *out = r.cache->n ? PyObject_Call(fn, positional, named)
-                             : py_watch_call(&watch, &alone, fn, positional, named);
+  bool first = r.cache->n == 0;
+  PyObject *out = first || kind_of_call != Py_None
+                      ? py_watch_call(&watch, &alone, fn, positional, named)
+                      : PyObject_Call(fn, positional, named);
   ig_defer_leave(d);
   if (!out && d->whole) convert_error(&r);
   bool idle = out && !d->seen;
-  if (alone && !d->whole && PyObject_SetAttrString(o, "skipped", Py_True) != 0) Py_CLEAR(out);
+  if (out && !d->whole && !note_watched(&r, kind_of_call, first, alone)) Py_CLEAR(out);
   out = finish(c, d, &r, out);
   if (idle && out && PyObject_SetAttrString(o, "skipped", Py_True) != 0) Py_CLEAR(out);
   if (out && r.refusal) {  // the program caught it

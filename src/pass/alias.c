@@ -265,7 +265,8 @@ static bool has_gaps(const memory *m, const ig_alias_view *const *chain, ig_tens
   for (size_t i = 1; i < n; i++) {
     if (!parts[i] || !is_by_place(chain[i])) continue;
     int64_t first = m->first->offset.value + (parts[i]->offset.value - m->base->offset.value);
-    if (!ig_tensor_is_dense_permuted(parts[i]) || !is_inside(parts[i], first, chain[i])) return true;
+    if (!ig_tensor_is_dense_permuted(parts[i]) || !is_inside(parts[i], first, chain[i]))
+      return true;
   }
   return false;
 }

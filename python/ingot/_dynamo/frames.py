@@ -87,6 +87,7 @@ class Frame(_C.CompileCache):
         self.settings = settings
         self.lock = threading.RLock()
         self.listener: Callable | None = None  # told of breaks: explain
+        self.handles = False  # the function has handlers of exceptions
         self.reset()
         _frames.add(self)
 
@@ -97,6 +98,14 @@ class Frame(_C.CompileCache):
         self.made: dict[int, int] = {}  # entries by number of the flush
         self.seen: dict[Any, _Seen] = {}
         self.structures: set[int] = set()
+        self.quiet: set[tuple] = set()  # kinds of calls in which nothing was caught
+
+    def kind_to_watch(self, args: tuple, kwargs: dict) -> tuple | None:
+        """What decides the way of a call through a function with handlers, if no call like it was watched."""
+        if len(self.quiet) >= _MOST_KINDS:
+            return None
+        kind = (*map(_kind, args), *((name, _kind(value)) for name, value in kwargs.items()))
+        return None if kind in self.quiet else kind
 
     # ---- called by the engine; what broken, outside, line and failed raise where one graph is wanted is
     # what the caller gets, also if the program catches it
@@ -331,6 +340,16 @@ class Frame(_C.CompileCache):
 
 
 _LOOKUPS = (IndexError, NameError, AttributeError)  # PyTorch calls these its own errors
+
+
+_MOST_KINDS = 256  # of calls that are told apart
+
+
+def _kind(value: Any) -> tuple:
+    if isinstance(value, Tensor):
+        return Tensor, value.dtype, value.ndim
+    plain = value is None or type(value) in (bool, int, float, str)
+    return (type(value), value) if plain else (type(value),)
 
 
 def _described(error: BaseException) -> str:
