@@ -13,7 +13,9 @@ import traceback
 import types
 from collections.abc import Iterator
 
-__all__ = ["allow", "branch_kind", "catches", "cuts_well", "describe_stack", "is_allowed", "is_users_file", "user_stack"]
+__all__ = [
+    "allow", "branch_kind", "catches", "cuts_well", "describe_stack", "is_allowed", "is_users_file", "user_stack",
+]  # fmt: skip
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep  # Python's own files
