@@ -5,9 +5,9 @@
 #include "onnx/window.h"
 #include "tensor/number.h"
 
+// The length that the schema gives to the sizes of a window: int[2]
 static size_t spatial(const ig_onnx_call *call) {
-  const char *digit = strpbrk(call->node->target, "123");
-  return digit ? (size_t)(*digit - '0') : 0;
+  return (size_t)call->node->op->schema.args[1].fixed;
 }
 
 // With ceil_mode PyTorch drops a window that begins in the padding, ONNX does not; unknown sizes
