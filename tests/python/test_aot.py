@@ -596,6 +596,24 @@ def test_writes_by_strides_to_more_than_a_part():
         assert torch.equal(x, y), backend
 
 
+@pytest.mark.parametrize("backend", ["aot_eager", "ingot"])
+def test_what_is_detached_and_written_has_a_history(backend):
+    """It shows memory of an input, but is no view that leads to it."""
+
+    def f(x):
+        part = x.detach()
+        part.add_(x)
+        return x + 1, part
+
+    found = []
+    for g in (f, torch.compile(f, backend=backend)):
+        x = torch.ones(2, requires_grad=True)
+        out, part = g(x)
+        (out.sum() + part.sum()).backward()
+        found.append((part.requires_grad, part.is_leaf, part.tolist(), x.tolist(), x.grad.tolist()))
+    assert found[0] == found[1]
+
+
 def test_floats_that_vary_are_inputs_of_both_graphs():
     from ingot._dynamo.backends.common import aot_autograd
     from ingot._functorch.partitioners import default_partition, min_cut_rematerialization_partition
