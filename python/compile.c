@@ -36,6 +36,7 @@ typedef struct run {
   PyObject *kwargs;
   size_t flushes;
   bool raised;        // the function raised: what it did before is computed, not compiled
+  bool caught;        // it raised and caught: likewise
   bool computing;     // a backend or what it returned is running, which is not the function
   bool asserts;       // something about elements
   PyObject *refusal;  // the first exception by which the cache refused a part of it; NULL: none
@@ -237,7 +238,9 @@ static PyObject *recording_fixed(PyObject *o, PyObject *unused) {
   ig_mode_scope mode = ig_mode_push_sym(c, self->e->sym);
   PyObject *list = PyList_New(0);
   for (size_t i = 0; list && i < self->e->nslots; i++) {
-    ig_int v = ig_int_find(c, self->e->slots[i]);
+    const ig_expr *e = self->e->slots[i].expr;
+    bool real = e && e->sort == IG_SORT_FLOAT;  // which is never fixed
+    ig_int v = real ? self->e->slots[i] : ig_int_find(c, self->e->slots[i]);
     PyObject *item = v.expr ? Py_NewRef(Py_None) : PyLong_FromLongLong(v.value);
     if (!item || PyList_Append(list, item) != 0) Py_CLEAR(list);
     Py_XDECREF(item);
@@ -374,6 +377,13 @@ static bool repeat(ig_ctx *c, ig_defer *d) {
   return ok;
 }
 
+static PyObject *number_of(const ig_expr *symbol, int64_t value) {
+  if (symbol->sort != IG_SORT_FLOAT) return PyLong_FromLongLong(value);
+  double f = 0;
+  memcpy(&f, &value, sizeof f);
+  return PyFloat_FromDouble(f);
+}
+
 static bool run_entry(ig_ctx *c, ig_defer *d, const entry *found, const int64_t *values) {
   const ig_defer_entry *e = found->e;
   size_t n = e->nsymbols + d->inputs.n;
@@ -381,7 +391,7 @@ static bool run_entry(ig_ctx *c, ig_defer *d, const entry *found, const int64_t 
   for (size_t i = 0; args && i < n; i++) {
     size_t k = e->order[i] >> 1;
     PyObject *item =
-        e->order[i] & 1 ? PyLong_FromLongLong(values[k]) : py_from_tensor(c, input_at(d, k));
+        e->order[i] & 1 ? number_of(e->symbols[k], values[k]) : py_from_tensor(c, input_at(d, k));
     if (!item) {
       Py_CLEAR(args);
     } else {
@@ -443,9 +453,12 @@ static bool compute(ig_ctx *c, ig_defer *d, run *r, ig_defer_why why) {
   if (!ig_defer_close(c, d)) return py_ok(c);
   r->flushes++;
   if (ig_defer_is_idle(d)) return true;
+  // New memory that a part of the program is made of, such as a parameter, is no work of its own.
+  if (d->need.allowed && d->inputs.n == 0) return repeat(c, d);
   const entry *found = find_entry(r->cache, d, values);
   if (!found) {
-    int made = r->raised ? 0 : miss(r, d, why);
+    // Before a call that is about to fail there is nothing that would be called again.
+    int made = r->raised || r->caught || d->wrong ? 0 : miss(r, d, why);
     if (made < 0) return repeat_failed(c, d);
     found = made ? find_entry(r->cache, d, values) : NULL;
     if (!found) return repeat(c, d);
@@ -541,15 +554,30 @@ static void convert_error(const run *r) {
   PyErr_Restore(type, value, trace);
 }
 
-// call(whole, elements, fn, args, kwargs)
+// What a watched call was like is known now. A function that catches exceptions in its first call
+// is left alone for good, later only that call is. False: an exception is set.
+static bool note_watched(run *r, PyObject *kind, bool first, bool alone) {
+  PyObject *o = (PyObject *)r->cache;
+  if (alone && first) return PyObject_SetAttrString(o, "skipped", Py_True) == 0;
+  r->caught = alone;
+  if (alone || kind == Py_None) return true;
+  PyObject *quiet = PyObject_GetAttrString(o, "quiet");
+  bool ok = quiet && PySet_Add(quiet, kind) == 0;
+  Py_XDECREF(quiet);
+  return ok;
+}
+
+// call(whole, elements, kind, fn, args, kwargs). kind: None, or what tells the call from those that
+// need not be watched; one that turns out like them is added to them.
 static PyObject *cache_call(PyObject *o, PyObject *args) {
   int whole = 0;
   int elements = 0;
+  PyObject *kind_of_call = NULL;
   PyObject *fn = NULL;
   PyObject *positional = NULL;
   PyObject *named = NULL;
-  if (!PyArg_ParseTuple(args, "ppOO!O!:call", &whole, &elements, &fn, &PyTuple_Type, &positional,
-                        &PyDict_Type, &named)) {
+  if (!PyArg_ParseTuple(args, "ppOOO!O!:call", &whole, &elements, &kind_of_call, &fn, &PyTuple_Type,
+                        &positional, &PyDict_Type, &named)) {
     return NULL;
   }
   ig_ctx *c = py_ctx();
@@ -567,12 +595,14 @@ static PyObject *cache_call(PyObject *o, PyObject *args) {
   ig_defer_enter(d);
   bool alone = false;
   py_watch watch = {.cache = o, .whole = d->whole, .refusal = &r.refusal, .away = &r.computing};
-  PyObject *out = r.cache->n ? PyObject_Call(fn, positional, named)
-                             : py_watch_call(&watch, &alone, fn, positional, named);
+  bool first = r.cache->n == 0;
+  PyObject *out = first || kind_of_call != Py_None
+                      ? py_watch_call(&watch, &alone, fn, positional, named)
+                      : PyObject_Call(fn, positional, named);
   ig_defer_leave(d);
   if (!out && d->whole) convert_error(&r);
   bool idle = out && !d->seen;
-  if (alone && !d->whole && PyObject_SetAttrString(o, "skipped", Py_True) != 0) Py_CLEAR(out);
+  if (out && !d->whole && !note_watched(&r, kind_of_call, first, alone)) Py_CLEAR(out);
   out = finish(c, d, &r, out);
   if (idle && out && PyObject_SetAttrString(o, "skipped", Py_True) != 0) Py_CLEAR(out);
   if (out && r.refusal) {  // the program caught it

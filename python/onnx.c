@@ -580,6 +580,24 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
   return out;
 }
 
+static bool append_name(PyObject *list, const char *target) {
+  PyObject *name = PyUnicode_FromString(target);
+  bool ok = name && PyList_Append(list, name) == 0;
+  Py_XDECREF(name);
+  return ok;
+}
+
+// onnx_lowered() -> names of operators without a row that partitions take all the same
+static PyObject *onnx_lowered(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+  PyObject *list = PyList_New(0);
+  for (const char *const *target = ig_onnx_lowered_whole; list && *target; target++) {
+    if (!append_name(list, *target)) Py_CLEAR(list);
+  }
+  return list;
+}
+
 // onnx_targets() -> names of operators with a row
 static PyObject *onnx_targets(PyObject *module, PyObject *unused) {
   (void)module;
@@ -587,15 +605,14 @@ static PyObject *onnx_targets(PyObject *module, PyObject *unused) {
   PyObject *list = PyList_New(0);
   for (const ig_onnx_row *const *family = ig_onnx_families; list && *family; family++) {
     for (const ig_onnx_row *row = *family; list && row->target; row++) {
-      PyObject *name = PyUnicode_FromString(row->target);
-      if (!name || PyList_Append(list, name) != 0) Py_CLEAR(list);
-      Py_XDECREF(name);
+      if (!append_name(list, row->target)) Py_CLEAR(list);
     }
   }
   return list;
 }
 
 static PyMethodDef functions[] = {
+    {"onnx_lowered", onnx_lowered, METH_NOARGS, "Others that are written as other operators."},
     {"onnx_targets", onnx_targets, METH_NOARGS, "Operators that are written as ONNX as they are."},
     {NULL, NULL, 0, NULL},
 };

@@ -5,9 +5,9 @@
 // A compiled function is right without this. It decides what PyTorch decides by reading bytecode:
 // whether one graph is possible, and whether the function is compiled at all. Where one graph is
 // wanted, a function in C is refused unless it is known to depend on its arguments alone, so that
-// one that nobody thought of is refused as well. Only the first call is watched, because a hook on
-// every call of the interpreter costs more than what a later call is allowed to; what later calls
-// do is computed all the same.
+// one that nobody thought of is refused as well. Few calls besides the first are watched, because a
+// hook on every call of the interpreter costs more than what a later call is allowed to; what later
+// calls do is computed all the same.
 #include <string.h>
 
 #include "py.h"

@@ -56,6 +56,7 @@ typedef enum ig_defer_kind {
   IG_SLOT_CONSTANT,  // an integer that is never symbolic: a dim, a flag
   IG_SLOT_SIZE_ARG,  // an argument that may be: SymInt
   IG_SLOT_SCALAR,    // an integer among the operands
+  IG_SLOT_FLOAT,     // a float in the place of a tensor; the value is its bits
   IG_SLOT_SIZE,      // of an input
   IG_SLOT_STRIDE
 } ig_defer_kind;
@@ -176,7 +177,7 @@ ig_int ig_defer_int(int64_t value, uint32_t expr);
 bool ig_defer_close(ig_ctx *c, ig_defer *d);
 // Calls everything again, for real or under an open capture: inputs has one tensor per input, outs
 // gets the tensors of d->outputs. number: the integer of a slot, given the values so far; NULL: as
-// recorded.
+// recorded. Of a float: its bits, with its expression.
 typedef ig_int ig_defer_number_fn(void *user, size_t slot, ig_tensor *const *values);
 void ig_defer_replay(ig_ctx *c, ig_defer *d, ig_tensor *const *inputs, ig_defer_number_fn *number,
                      void *user, ig_tensor **outs);
@@ -225,7 +226,7 @@ ig_defer_entry *ig_defer_trace(ig_ctx *c, ig_defer *d, const uint8_t *how, const
 void ig_defer_entry_seal(ig_ctx *c, ig_defer_entry *e);  // the capture has ended: takes the guards
 void ig_defer_entry_free(ig_defer_entry *e);
 bool ig_defer_same_structure(const ig_defer *d, const ig_defer_entry *e);
-// Do the numbers fit, too? values: what the symbols are, one per e->symbols.
+// Do the numbers fit, too? values: what the symbols are, one per e->symbols; floats as their bits.
 bool ig_defer_fits(const ig_defer *d, const ig_defer_entry *e, int64_t *values);
 
 #endif

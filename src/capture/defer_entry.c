@@ -31,29 +31,50 @@ static void *copy_of(ig_ctx *c, ig_alloc alloc, const void *from, size_t n, size
 static const ig_int *find_symbol(const tracer *t, int64_t value, bool size) {
   for (size_t i = 0; i < t->d->slots.n; i++) {
     const ig_int *x = &t->e->slots[i];
-    bool fits = x->expr && x->expr->kind == IG_EXPR_SYMBOL && x->value == value;
+    bool fits = x->expr && x->expr->kind == IG_EXPR_SYMBOL && x->value == value &&
+                x->expr->sort == IG_SORT_INT;
     if (fits && (!size || t->how[i] == IG_SLOT_AS_SHARED)) return x;
   }
   return NULL;
 }
 
-static ig_int new_symbol(tracer *t, int64_t value, int64_t least) {
-  ig_ctx *c = t->c;
+// The input of the graph for a symbol.
+static void add_symbol(tracer *t, const ig_expr *symbol, const ig_value *value) {
   char name[32];
-  ig_int i = ig_sym_backed(c, value, least, INT64_MAX);
-  if (c->status != IG_OK || !i.expr) return i;
   t->e->order[t->e->norder++] = (uint32_t)(2 * t->e->nsymbols + 1);
-  t->e->symbols[t->e->nsymbols++] = i.expr;
-  (void)snprintf(name, sizeof name, "%s", i.expr->name);
+  t->e->symbols[t->e->nsymbols++] = symbol;
+  (void)snprintf(name, sizeof name, "%s", symbol->name);
   ig_placeholder p = {.role = IG_INPUT_USER, .name = name, .path = name};
+  ig_record_placeholder_value(t->c, &p, value);
+}
+
+static ig_int new_symbol(tracer *t, int64_t value, int64_t least) {
+  ig_int i = ig_sym_backed(t->c, value, least, INT64_MAX);
+  if (t->c->status != IG_OK || !i.expr) return i;
   ig_value v = ig_of_int(i);
-  ig_record_placeholder_value(c, &p, &v);
+  add_symbol(t, i.expr, &v);
   return i;
+}
+
+static double float_of(int64_t bits) {
+  double f = 0;
+  memcpy(&f, &bits, sizeof f);
+  return f;
+}
+
+static ig_int float_at(tracer *t, size_t slot) {
+  int64_t bits = t->d->slots.at[slot].value;
+  if (t->how[slot] == IG_SLOT_AS_CONSTANT) return ig_const(bits);
+  ig_value v = ig_of_f64(float_of(bits));
+  v.f_expr = ig_sym_backed_float(t->c, v.f);
+  if (t->c->status == IG_OK && v.f_expr) add_symbol(t, v.f_expr, &v);
+  return (ig_int){.value = bits, .expr = v.f_expr};
 }
 
 // A size or a number of the program: a constant, a known symbol, a new one.
 static ig_int number_at(tracer *t, size_t slot) {
   const ig_defer_slot *s = &t->d->slots.at[slot];
+  if (s->kind == IG_SLOT_FLOAT) return float_at(t, slot);
   bool size = s->kind == IG_SLOT_SIZE;
   if (size && t->how[slot] == IG_SLOT_AS_FREE) return new_symbol(t, s->value, 0);
   if (t->how[slot] == IG_SLOT_AS_CONSTANT || (size && s->value < 2)) return ig_const(s->value);
@@ -259,7 +280,9 @@ static bool look_up(void *user, const ig_expr *symbol, ig_hint *out) {
   const binding *b = user;
   for (size_t i = 0; i < b->e->nsymbols; i++) {
     if (b->e->symbols[i] != symbol) continue;
-    *out = (ig_hint){.sort = IG_SORT_INT, .i = b->values[i], .den = 1};
+    *out = symbol->sort == IG_SORT_FLOAT
+               ? (ig_hint){.sort = IG_SORT_FLOAT, .den = 1, .f = float_of(b->values[i])}
+               : (ig_hint){.sort = IG_SORT_INT, .i = b->values[i], .den = 1};
     return b->bound[i];
   }
   return false;

@@ -30,6 +30,9 @@ bool ig_defer_value_add(ig_ctx *c, ig_defer *d, ig_tensor *t, bool input);
 bool ig_defer_arg(ig_ctx *c, ig_defer *d, const ig_arg *a, size_t i, const ig_value *v);
 // Can the argument be part of a structure? Symbolic numbers, generators and objects cannot.
 bool ig_defer_takes(const ig_value *v);
+// Is the argument a float that has a slot? Only one in the place of a tensor: nothing but its dtype
+// is looked at before it is computed with.
+bool ig_defer_is_float_slot(const ig_arg *a, const ig_value *v);
 ig_value *ig_defer_copy(ig_ctx *c, ig_arena *arena, const ig_value *from, size_t n);
 // The arguments without expressions: args itself if there are none, otherwise `room`.
 const ig_value *ig_defer_plain(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *room);

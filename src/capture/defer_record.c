@@ -402,8 +402,7 @@ static void take_call(ig_ctx *c, ig_defer *d, const ig_op *op, const ig_value *g
       return;
     }
     if (c->status == IG_NOMEM) return;
-    if (d->whole && is_wrong(c))
-      d->wrong = ig_arena_strn(&d->arena, c->message, strlen(c->message));
+    if (is_wrong(c)) d->wrong = ig_arena_strn(&d->arena, c->message, strlen(c->message));
     // Without elements it has no results, or it is wrong: it says so itself when it runs.
     forget_error(c, d);
   } else if (pending && !gives_tensors(op)) {
@@ -416,6 +415,7 @@ static void take_call(ig_ctx *c, ig_defer *d, const ig_op *op, const ig_value *g
   ig_mode_scope mode = ig_defer_push_need(c, need.history ? &need : c->mode->need);
   bool ready = !(order || d->whole) || ig_defer_flush(c, d, IG_DEFER_CALL, op);
   ig_mode_pop(c, &mode);
+  d->wrong = NULL;
   if (ready) run_now(c, op, args, outs);
 }
 

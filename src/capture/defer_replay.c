@@ -66,7 +66,7 @@ typedef struct replay {
   size_t slot;
 } replay;
 
-static bool map_value(replay *r, ig_value *v) {
+static bool map_value(replay *r, const ig_arg *a, ig_value *v) {
   if (v->kind == IG_KIND_TENSOR) {
     const ig_table_slot *known = ig_table_find(&r->d->numbers, v->tensor);
     // Only a recording that ran out of memory does not know all its tensors.
@@ -74,6 +74,9 @@ static bool map_value(replay *r, ig_value *v) {
     v->tensor = r->at[known->number];
   } else if (v->kind == IG_KIND_INT) {
     if (r->number) v->i = r->number(r->user, r->slot, r->at);
+    r->slot++;
+  } else if (ig_defer_is_float_slot(a, v)) {
+    if (r->number) v->f_expr = r->number(r->user, r->slot, r->at).expr;
     r->slot++;
   } else if (v->kind == IG_KIND_INTS) {
     ig_int *at = ig_scope_array(r->c, v->ints.n + 1, sizeof *at);
@@ -87,7 +90,7 @@ static bool map_value(replay *r, ig_value *v) {
     if (!at) return false;
     for (size_t k = 0; k < v->list.n; k++) {
       at[k] = v->list.at[k];
-      if (!map_value(r, &at[k])) return false;
+      if (!map_value(r, a, &at[k])) return false;
     }
     v->list.at = at;
   }
@@ -127,7 +130,7 @@ static void repeat(replay *r, const ig_defer_call *call) {
   bool ok = call->outs || ig_fail(r->c, IG_NOMEM, "out of memory") == IG_OK;
   for (size_t i = 0; ok && i < op->schema.nargs; i++) {
     args[i] = call->args[i];
-    ok = map_value(r, &args[i]);
+    ok = map_value(r, &op->schema.args[i], &args[i]);
   }
   if (ok) call_under(r->c, call, args, outs);
   for (size_t i = 0; call->outs && r->c->status == IG_OK && i < op->schema.nrets; i++) {

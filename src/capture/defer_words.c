@@ -58,6 +58,10 @@ static ig_defer_kind kind_of_int(const ig_arg *a) {
   return operand ? IG_SLOT_SCALAR : IG_SLOT_CONSTANT;
 }
 
+bool ig_defer_is_float_slot(const ig_arg *a, const ig_value *v) {
+  return v->kind == IG_KIND_FLOAT && a->type == IG_TYPE_TENSOR;
+}
+
 static uint64_t bits_of(double f) {
   uint64_t w = 0;
   memcpy(&w, &f, sizeof w);
@@ -86,6 +90,10 @@ bool ig_defer_arg(ig_ctx *c, ig_defer *d, const ig_arg *a, size_t i, const ig_va
     case IG_KIND_INT:
       return ok && ig_defer_slot_add(c, d, v->i, kind_of_int(a), d->calls.n, i);
     case IG_KIND_FLOAT:
+      if (ig_defer_is_float_slot(a, v)) {
+        ig_int bits = ig_const((int64_t)bits_of(v->f));
+        return ok && ig_defer_slot_add(c, d, bits, IG_SLOT_FLOAT, d->calls.n, i);
+      }
       return ok && ig_defer_word(c, d, bits_of(v->f));
     case IG_KIND_COMPLEX:
       return ok && ig_defer_word(c, d, bits_of(v->z.re)) && ig_defer_word(c, d, bits_of(v->z.im));

@@ -64,3 +64,10 @@ const ig_onnx_lowering ig_onnx_lowerings[] = {
      ig_onnx_lower_attention_backward},
     {NULL, NULL},
 };
+
+// Those that PyTorch's exporter has functions for.
+const char *const ig_onnx_lowered_whole[] = {
+    "aten._native_batch_norm_legit_functional.default",
+    "aten._native_batch_norm_legit.no_stats",
+    NULL,
+};

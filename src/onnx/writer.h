@@ -173,6 +173,8 @@ typedef struct ig_onnx_lowering {
   bool (*fn)(ig_ctx *c, int opset, const ig_value *args, ig_value *outs);
 } ig_onnx_lowering;
 extern const ig_onnx_lowering ig_onnx_lowerings[];
+// Targets of lowerings that a partition of a graph takes as it takes rows; NULL at the end.
+extern const char *const ig_onnx_lowered_whole[];
 
 // ---- emitting
 

@@ -232,22 +232,24 @@ static bool has_places(const memory *m) {
   return same;
 }
 
-// Does the view show nothing but elements of the base? admitted: sizes and strides of a view
-static bool is_inside(const memory *m, const ig_alias_view *v) {
+// Does the view show nothing but the base, or a part of it, which starts at an element of the
+// memory that the base had? admitted: sizes and strides of a view
+static bool is_inside(const ig_tensor *part, int64_t first, const ig_alias_view *v) {
   const ig_value *size = &v->args[0];
   const ig_value *stride = &v->args[1];
-  int64_t start = v->args[2].kind == IG_KIND_INT ? v->args[2].i.value - m->first->offset.value : 0;
+  int64_t start = v->args[2].kind == IG_KIND_INT ? v->args[2].i.value - first : 0;
   int64_t end = start + 1;
   for (size_t i = 0; i < size->ints.n && i < stride->ints.n; i++) {
     if (size->ints.at[i].value == 0) return true;
     end += (size->ints.at[i].value - 1) * stride->ints.at[i].value;
   }
-  return start >= 0 && end <= ig_tensor_numel(m->first);
+  return start >= 0 && end <= ig_tensor_numel(part);
 }
 
 static bool check_places(ig_ctx *c, const memory *m, const ig_alias_view *const *chain, size_t n) {
   for (size_t i = 0; i < n; i++) {
-    if (!is_by_place(chain[i]) || (has_places(m) && is_inside(m, chain[i]))) continue;
+    bool inside = !is_by_place(chain[i]) || is_inside(m->first, m->first->offset.value, chain[i]);
+    if (inside && (!is_by_place(chain[i]) || has_places(m))) continue;
     ig_fail_text(c, IG_UNSUPPORTED,
                  "as_strided: a functional program cannot write to memory that a view by strides "
                  "shows, if the memory has gaps or the view shows more than the tensor's elements");
@@ -256,10 +258,15 @@ static bool check_places(ig_ctx *c, const memory *m, const ig_alias_view *const 
   return true;
 }
 
-// Is a part that has gaps viewed by places in the memory? Its new value would have none of them.
-static bool has_gaps(const ig_alias_view *const *chain, ig_tensor *const *parts, size_t n) {
+// Is a part viewed by places in the memory that are in its gaps or outside of it? Its new value
+// would have none of them.
+static bool has_gaps(const memory *m, const ig_alias_view *const *chain, ig_tensor *const *parts,
+                     size_t n) {
   for (size_t i = 1; i < n; i++) {
-    if (parts[i] && is_by_place(chain[i]) && !ig_tensor_is_dense_permuted(parts[i])) return true;
+    if (!parts[i] || !is_by_place(chain[i])) continue;
+    int64_t first = m->first->offset.value + (parts[i]->offset.value - m->base->offset.value);
+    if (!ig_tensor_is_dense_permuted(parts[i]) || !is_inside(parts[i], first, chain[i]))
+      return true;
   }
   return false;
 }
@@ -282,7 +289,7 @@ static ig_tensor *apply(ig_ctx *c, const update *u, const memory *m) {
   parts[0] = m->base;
   for (size_t i = 0; i + 1 < n; i++) parts[i + 1] = forward(c, chain[i], parts[i]);
   ig_tensor *t = u->value;
-  if (is_repeated(parts, n) || has_gaps(chain, parts, n)) {
+  if (is_repeated(parts, n) || has_gaps(m, chain, parts, n)) {
     return write_place(c, m->base, forward(c, chain[n - 1], parts[n - 1]), t);
   }
   for (size_t i = n; i-- > 0;) t = invert(c, chain[i], parts[i], t);

@@ -303,6 +303,18 @@ static bool over_input(const ig_value *handles, size_t n, const ig_tensor *t) {
   return false;
 }
 
+// Was t detached from the input whose memory it shows, and written with a gradient? The views that
+// lead to it from the input have no such history.
+static bool has_own_history(const ig_value *handles, size_t n, const ig_tensor *t) {
+  if (!ig_tape_requires_grad(t) || !over_input(handles, n, t)) return false;
+  const ig_tensor *base = base_of(t) ? base_of(t) : t;
+  for (size_t i = 0; i < n; i++) {
+    const ig_tensor *in = handles[i].kind == IG_KIND_TENSOR ? handles[i].tensor : NULL;
+    if (in && (in == base || base_of(in) == base)) return false;
+  }
+  return true;
+}
+
 static ig_aot_output of_intermediate(tracer *t, const ig_value *outs, size_t n, size_t i) {
   const ig_tensor *o = outs[i].tensor;
   const ig_tensor *base = base_of(o);
@@ -373,6 +385,7 @@ static const ig_value *study(ig_ctx *c, const ig_value *inputs, size_t ninputs,
   for (size_t i = 0; i < a->noutputs; i++) {
     if (outs[i].kind != IG_KIND_TENSOR) continue;
     const ig_tensor *o = outs[i].tensor;
+    a->refused = a->refused || has_own_history(handles, a->ninputs, o);
     a->outputs[i] = over_input(handles, a->ninputs, o)
                         ? of_input(outs, a->noutputs, handles, a->ninputs, o)
                         : of_intermediate(t, outs, a->noutputs, i);
@@ -404,7 +417,7 @@ static bool has_other_views(const tracer *t) {
 }
 
 static bool run_study(tracer *t, bool grad) {
-  if (!study_once(t, grad)) return false;
+  if (!study_once(t, grad) || t->a->refused) return false;
   t->studied = true;
   if (!has_other_views(t)) return true;
   t->a->ntangents = 0;  // they are not there yet

@@ -117,8 +117,9 @@ static size_t sink_of(const cutter *k) {
   return source_of(k) + 1;
 }
 
+// Floats are computed again, but for those that are inputs.
 static bool ban(cutter *k, const ig_node *n) {
-  bool number = n->val.kind == IG_KIND_FLOAT && n->val.f_expr;
+  bool number = n->val.kind == IG_KIND_FLOAT && n->val.f_expr && !ig_node_is_placeholder(n);
   if (is_view(n) || number || k->banned[n->index]) return true;
   k->banned[n->index] = true;
   return ig_flow_add(&k->flow, source_of(k), in_of(n), IG_FLOW_ENDLESS);

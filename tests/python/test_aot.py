@@ -582,6 +582,62 @@ def test_writes_by_strides_to_memory_with_gaps():
         assert found[0] == found[1], f.__name__
 
 
+def test_writes_by_strides_to_more_than_a_part():
+    """The base has no gaps, but the part that is viewed is smaller than the view."""
+
+    def f(x):
+        part = x.diagonal()
+        part.as_strided((2,), (1,)).add_(part.relu())
+        return x + 1
+
+    for backend in ("aot_eager", "ingot"):
+        x, y = torch.tensor([[1.0, 2.0]]), torch.tensor([[1.0, 2.0]])
+        assert torch.equal(torch.compile(f, backend=backend)(x), f(y)), backend
+        assert torch.equal(x, y), backend
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "ingot"])
+def test_what_is_detached_and_written_has_a_history(backend):
+    """It shows memory of an input, but is no view that leads to it."""
+
+    def f(x):
+        part = x.detach()
+        part.add_(x)
+        return x + 1, part
+
+    found = []
+    for g in (f, torch.compile(f, backend=backend)):
+        x = torch.ones(2, requires_grad=True)
+        out, part = g(x)
+        (out.sum() + part.sum()).backward()
+        found.append((part.requires_grad, part.is_leaf, part.tolist(), x.tolist(), x.grad.tolist()))
+    assert found[0] == found[1]
+
+
+def test_floats_that_vary_are_inputs_of_both_graphs():
+    from ingot._dynamo.backends.common import aot_autograd
+    from ingot._functorch.partitioners import default_partition, min_cut_rematerialization_partition
+
+    def f(x, v):
+        return (x * v).sin() / v + x.exp() * (1 - v)
+
+    for partition in (default_partition, min_cut_rematerialization_partition):
+        graphs = []
+
+        def keep(gm, inputs, graphs=graphs):
+            graphs.append(gm)
+            return gm.forward
+
+        torch._dynamo.reset()
+        g = torch.compile(f, backend=aot_autograd(fw_compiler=keep, partition_fn=partition))
+        for v in (0.5, 1.5, 2.5, -3.0):
+            x, y = (torch.arange(3.0, requires_grad=True) for _ in range(2))
+            g(x, v).sum().backward()
+            f(y, v).sum().backward()
+            torch.testing.assert_close(x.grad, y.grad)
+        assert len(graphs) == 4
+
+
 def test_views_of_inputs_among_several_are_not_written():
     def f(y):
         return y * 2, y.chunk(2)

@@ -123,6 +123,39 @@ def test_preallocated_outputs(runtime: str) -> None:
     ingot.testing.assert_close(found, (x * 2, x.sum()))
 
 
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_batch_norm_in_training_is_part_of_the_model(runtime: str) -> None:
+    made = [nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU()) for _ in range(2)]
+    made[1].load_state_dict(made[0].state_dict())
+    ingot._dynamo.reset()
+    ours = backend(runtime, export_options=ExportOptions(dynamic_shapes=False))
+    compiled = ingot.compile(made[0], backend=ours)
+    for k in range(2):
+        x = ingot.randn(2, 1, 5, 5) + k
+        outs = [compiled(x), made[1](x)]
+        for out in outs:
+            out.square().sum().backward()
+        ingot.testing.assert_close(outs[0], outs[1])
+    for one, other in zip(made[0].state_dict().values(), made[1].state_dict().values(), strict=True):
+        ingot.testing.assert_close(one, other)
+    for one, other in zip(made[0].parameters(), made[1].parameters(), strict=True):
+        ingot.testing.assert_close(one.grad, other.grad, rtol=1e-4, atol=1e-4)
+    models = ours._all_ort_execution_info.execution_info_per_graph_module
+    assert [len(m) for m in models.values()] == [1, 1, 1]  # forward, and backward around that of the convolution
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_floats_are_constants_of_models(monkeypatch, runtime: str) -> None:
+    for specialize in (True, False):
+        monkeypatch.setattr(ingot._dynamo.config, "specialize_float", specialize)
+        ingot._dynamo.reset()
+        ours = backend(runtime, export_options=ExportOptions(dynamic_shapes=True))
+        compiled = ingot.compile(lambda x, v: x.sin() * v, backend=ours, dynamic=True)
+        for v in (0.5, 1.5, 2.5):
+            ingot.testing.assert_close(compiled(ingot.ones(3), v), ingot.ones(3).sin() * v)
+        assert len(ours._all_ort_execution_info.execution_info_per_graph_module) == 3
+
+
 def test_runtime_is_visible_and_checked(monkeypatch) -> None:
     assert backend("ingot").runtime == "ingot"
     monkeypatch.setenv("INGOT_ONNX_RUNTIME", "ingot")

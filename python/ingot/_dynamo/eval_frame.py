@@ -13,6 +13,7 @@ from typing import Any
 from ingot import _C, nn
 from ingot._dynamo import config, exc
 from ingot._dynamo.frames import Frame, Settings, _running_only, forget_all
+from ingot._dynamo.where import catches
 
 __all__ = [
     "OptimizedModule", "compile_callable", "compile_calls", "disable", "innermost_fn", "is_dynamo_supported", "reset",
@@ -67,6 +68,7 @@ def frame_of(fn: Any, settings: Settings) -> Frame:
             line = getattr(code, "co_firstlineno", 0)
             frame = Frame(name, f"{getattr(code, 'co_filename', '?')}:{line}", settings)
             frame.code = code  # keeps the number of the key its own
+            frame.handles = isinstance(code, types.CodeType) and catches(code)
             _shared[key] = frame
     return frame
 
@@ -107,7 +109,8 @@ class _Caller:
 
 
 def run_compiled(frame: Frame, whole: bool, fn: Callable, args: tuple, kwargs: dict) -> Any:
-    return frame.call(whole, config.capture_scalar_outputs, fn, args, kwargs)
+    kind = frame.kind_to_watch(args, kwargs) if frame.handles and not whole else None
+    return frame.call(whole, config.capture_scalar_outputs, kind, fn, args, kwargs)
 
 
 def compile_callable(fn: Any, settings: Settings) -> Any:

@@ -30,7 +30,7 @@ log = logging.getLogger("torch._dynamo")
 
 # capture/defer.h: ig_defer_why, ig_defer_kind, IG_SLOT_AS_
 END, VALUE, CALL, MODE, HOST = range(5)
-CONSTANT_SLOT, SIZE_ARG, SCALAR, SIZE, STRIDE = range(5)
+CONSTANT_SLOT, SIZE_ARG, SCALAR, FLOAT, SIZE, STRIDE = range(6)
 AS_CONSTANT, AS_SYMBOL, AS_KNOWN, AS_SHARED, AS_FREE, AS_NUMBER = range(6)
 UNKNOWN, OF_SIZES, OF_ELEMENTS = range(3)  # where a number comes from
 
@@ -87,6 +87,7 @@ class Frame(_C.CompileCache):
         self.settings = settings
         self.lock = threading.RLock()
         self.listener: Callable | None = None  # told of breaks: explain
+        self.handles = False  # the function has handlers of exceptions
         self.reset()
         _frames.add(self)
 
@@ -97,6 +98,14 @@ class Frame(_C.CompileCache):
         self.made: dict[int, int] = {}  # entries by number of the flush
         self.seen: dict[Any, _Seen] = {}
         self.structures: set[int] = set()
+        self.quiet: set[tuple] = set()  # kinds of calls in which nothing was caught
+
+    def kind_to_watch(self, args: tuple, kwargs: dict) -> tuple | None:
+        """What decides the way of a call through a function with handlers, if no call like it was watched."""
+        if len(self.quiet) >= _MOST_KINDS:
+            return None
+        kind = (*map(_kind, args), *((name, _kind(value)) for name, value in kwargs.items()))
+        return None if kind in self.quiet else kind
 
     # ---- called by the engine; what broken, outside, line and failed raise where one graph is wanted is
     # what the caller gets, also if the program catches it
@@ -281,8 +290,8 @@ class Frame(_C.CompileCache):
         return AS_SHARED if self._everything() else AS_CONSTANT
 
     def _plan_numbers(self, recording: Any, slots: list, how: bytearray, sources: Sources) -> None:
-        """Integers among the arguments of operators: those that varied, and those that are sizes or arguments."""
-        at = [i for i, (kind, *_rest) in enumerate(slots) if kind in (SIZE_ARG, SCALAR)]
+        """Numbers among the arguments of operators: those that varied, and those that are sizes or arguments."""
+        at = [i for i, (kind, *_rest) in enumerate(slots) if kind in (SIZE_ARG, SCALAR, FLOAT)]
         values = [slots[i][1] for i in at]
         known = recording.hash in self.structures
         self.structures.add(recording.hash)
@@ -290,10 +299,16 @@ class Frame(_C.CompileCache):
         varies = self.seen.setdefault(outline, _Seen()).update(values)
         # Where another number of the computation varies, it is no expression of sizes alone.
         others = self.seen.setdefault((*outline, "way"), _Seen()).update([slots[i][5] for i in at])
-        if self.settings.dynamic is False or config.specialize_int:
+        if self.settings.dynamic is False:
             return
         everything = self._everything()
         for i, value, changed, other in zip(at, values, varies, others, strict=True):
+            if slots[i][0] == FLOAT:
+                if self._is_symbolic_float(changed):
+                    how[i] = AS_SYMBOL
+                continue
+            if config.specialize_int:
+                continue
             if changed and (everything or config.automatic_dynamic_shapes):
                 how[i] = AS_NUMBER if other else AS_SHARED
             elif known:
@@ -302,6 +317,12 @@ class Frame(_C.CompileCache):
                 how[i] = AS_SHARED
             elif slots[i][4] and value >= 2:
                 how[i] = AS_KNOWN
+
+    def _is_symbolic_float(self, changed: bool) -> bool:
+        """A float in the place of a tensor: an input of the graph, unless the backend wants a constant."""
+        if getattr(self.settings.backend, "constant_floats", False):
+            return False
+        return not config.specialize_float or (changed and config.automatic_dynamic_shapes)
 
     def _check_marks(self, recording: Any, must: list[tuple[int, int, int]], sources: Sources) -> None:
         if not must:
@@ -319,6 +340,16 @@ class Frame(_C.CompileCache):
 
 
 _LOOKUPS = (IndexError, NameError, AttributeError)  # PyTorch calls these its own errors
+
+
+_MOST_KINDS = 256  # of calls that are told apart
+
+
+def _kind(value: Any) -> tuple:
+    if isinstance(value, Tensor):
+        return Tensor, value.dtype, value.ndim
+    plain = value is None or type(value) in (bool, int, float, str)
+    return (type(value), value) if plain else (type(value),)
 
 
 def _described(error: BaseException) -> str:

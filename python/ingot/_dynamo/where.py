@@ -13,7 +13,9 @@ import traceback
 import types
 from collections.abc import Iterator
 
-__all__ = ["allow", "branch_kind", "cuts_well", "describe_stack", "is_allowed", "is_users_file", "user_stack"]
+__all__ = [
+    "allow", "branch_kind", "catches", "cuts_well", "describe_stack", "is_allowed", "is_users_file", "user_stack",
+]  # fmt: skip
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep  # Python's own files
@@ -68,6 +70,11 @@ def _branch_at(code: types.CodeType, offset: int) -> str | None:
     if not names or "JUMP" not in names[0]:
         return None
     return "assert" if names[1:2] == ["LOAD_ASSERTION_ERROR"] else "jump"
+
+
+def catches(code: types.CodeType) -> bool:
+    """Does the function have a handler of exceptions?"""
+    return any(i.opname in ("CHECK_EXC_MATCH", "JUMP_IF_NOT_EXC_MATCH") for i in dis.get_instructions(code))
 
 
 def cuts_well() -> bool:

@@ -101,7 +101,7 @@ def _input(name: str, value: Any, fake: Any, dynamic: bool) -> Any:
     if isinstance(value, Tensor):
         fresh = dynamic and _C.env_of(value) is None and value.ndim and not isinstance(value, ingot.nn.Parameter)
         return _C.capture_input(name, value, None, (True,) * value.ndim) if fresh else _C.capture_input(name, value)
-    if value is None or isinstance(value, (int, float, bool, str, _C.SymInt)):
+    if value is None or isinstance(value, (int, float, bool, str, _C.SymInt, _C.SymFloat)):
         return _C.capture_input(name, value)
     kind = type(value).__name__
     raise TypeError(f"AOT autograd: argument {name} is a {kind}; expected tensors, numbers, strings, None")

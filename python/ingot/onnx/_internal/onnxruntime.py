@@ -237,8 +237,9 @@ class OrtExecutionInfoPerSession:
 def _accepts(info: Any, arg: Any) -> bool:
     kind = info.type.tensor_type
     if isinstance(arg, (bool, int, float)):
-        number = ingot.bool if isinstance(arg, bool) else ingot.int64 if isinstance(arg, int) else ingot.float32
-        return kind.elem_type == _elements(number) and not kind.shape.dim
+        floats = (ingot.float32, ingot.float64)
+        numbers = (ingot.bool,) if isinstance(arg, bool) else (ingot.int64,) if isinstance(arg, int) else floats
+        return kind.elem_type in map(_elements, numbers) and not kind.shape.dim
     if not isinstance(arg, Tensor) or kind.elem_type != _elements(arg.dtype):
         return False
     if len(kind.shape.dim) != arg.ndim:
@@ -278,11 +279,14 @@ def _dump_onnx_model(model_string: bytes, graph_module: fx.GraphModule | None = 
     return path
 
 
-def _to_tensor(value: Any) -> Tensor:
+def _to_tensor(value: Any, info: Any) -> Tensor:
+    """The argument as the input that info describes."""
     if isinstance(value, Tensor):
         return value.detach().contiguous()
-    dtype = ingot.bool if isinstance(value, bool) else ingot.int64 if isinstance(value, int) else ingot.float32
-    return ingot.tensor(value, dtype=dtype)
+    if isinstance(value, float):
+        wide = info.type.tensor_type.elem_type == _elements(ingot.float64)
+        return ingot.tensor(value, dtype=ingot.float64 if wide else ingot.float32)
+    return ingot.tensor(value, dtype=ingot.bool if isinstance(value, bool) else ingot.int64)
 
 
 # ---- the backend ----
@@ -305,6 +309,7 @@ class OrtBackendOptions:
 class OrtBackend:
     """A backend object for torch.compile. execution_count counts runs of models, `runtime` names what runs them."""
 
+    constant_floats = True  # a model per value, as in PyTorch: its nodes have no casts of inputs
     _instances: list[OrtBackend] = []
 
     def __init__(self, options: OrtBackendOptions | None = None, *, runtime: str | None = None) -> None:
@@ -317,7 +322,8 @@ class OrtBackend:
         self._opset = registry.opset_version if registry is not None else DEFAULT_OPSET
         self._decompositions = _decompositions(names)
         # Models have generators of their own: the program's random numbers are drawn outside of ONNX.
-        written = {op for op in map(_overload, names - translated) if op is not None and not op._draws}
+        whole = (names - translated) | set(_C.onnx_lowered())
+        written = {op for op in map(_overload, whole) if op is not None and not op._draws}
         self._supported_ops = OrtOperatorSupport(written | {_overload(name) for name in translated} - {None}, _EXTRA)
         self._partitioner_cache: dict[fx.GraphModule, fx.GraphModule] = {}
         self._all_ort_execution_info = OrtExecutionInfoForAllGraphModules()
@@ -377,7 +383,7 @@ class OrtBackend:
         return outs[0] if single else tuple(outs)
 
     def _run(self, info: OrtExecutionInfoPerSession, args: tuple, examples: tuple) -> list[Any]:
-        feed = {name: _to_tensor(a) for name, a in zip(info.input_names, args)}
+        feed = {i.name: _to_tensor(a, i) for i, a in zip(info.input_value_infos, args)}
         for value_info in info.input_value_infos:
             tensor = feed[value_info.name]
             if not value_info.type.tensor_type.shape.dim and tensor.ndim:
@@ -607,6 +613,7 @@ def torch_compile_backend(
 
 
 torch_compile_backend.__module__ = "torch.onnx._internal.onnxruntime"
+torch_compile_backend.constant_floats = True
 
 
 def _register() -> None:
