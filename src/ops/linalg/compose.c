@@ -127,7 +127,7 @@ static ig_tensor *cond(ig_ctx *c, const ig_value *v) {
   if (ig_int_eq_i64(c, ig_numel_of(c, a), 0)) return zeros_per_matrix(c, a);
   if (size == 2) return cond_of_ends(c, a, p < 0);
   char name[48];
-  snprintf(name, sizeof name, "linalg.cond(ord=%g)", p);
+  (void)snprintf(name, sizeof name, "linalg.cond(ord=%g)", p);
   return cond_of_norms(c, a, name, &v[1]);
 }
 // The sum of the singular values times the sum of their reciprocals.
