@@ -3,7 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "onnx/lower.h"
+#include "onnx/window.h"
 #include "op/formula.h"
 
 static ig_tensor *sum_keep(ig_ctx *c, ig_tensor *t, ig_int dim) {
@@ -135,18 +137,31 @@ static bool read_ints(const ig_value *v, ig_int *out, size_t n) {
   for (size_t i = 0; i < n; i++) {
     if (v->kind != IG_KIND_INTS || v->ints.n == 0) return false;
     out[i] = v->ints.at[v->ints.n == 1 ? 0 : i];
+    if (!out[i].expr && !ig_onnx_window_can(&out[i].value, 1)) return false;
   }
   return true;
 }
 
-static ig_tensor *conv_input(ig_ctx *c, const conv *v, ig_int groups) {
-  ig_int extra[3];
+// What the input has behind the last window; false: a size is too large.
+static bool conv_extra(const conv *v, ig_int *extra) {
   for (size_t i = 0; i < v->n; i++) {
     int64_t out = ig_sizes(v->grad)[i + 2].value;
-    int64_t reach = v->dilation[i].value * (ig_sizes(v->weight)[i + 2].value - 1) + 1;
-    int64_t made = (out - 1) * v->stride[i].value - 2 * v->padding[i].value + reach;
-    extra[i] = ig_const(ig_sizes(v->input)[i + 2].value - made);
+    int64_t reach = 0;
+    int64_t end = 0;
+    int64_t made = 0;
+    int64_t rest = 0;
+    if (!ig_onnx_window_reach(ig_sizes(v->weight)[i + 2].value, v->dilation[i].value, &reach) ||
+        !ig_onnx_windows_reach(out, v->stride[i].value, reach, &end) ||
+        !ig_checked_add(end, -2 * v->padding[i].value, &made) ||
+        !ig_checked_add(ig_sizes(v->input)[i + 2].value, -made, &rest)) {
+      return false;
+    }
+    extra[i] = ig_const(rest);
   }
+  return true;
+}
+
+static ig_tensor *conv_input(ig_ctx *c, const conv *v, const ig_int *extra, ig_int groups) {
   return ig_convolution(c, v->grad, v->weight, NULL, ig_of_ints(v->stride, v->n),
                         ig_of_ints(v->padding, v->n), ig_of_ints(v->dilation, v->n), true,
                         ig_of_ints(extra, v->n), groups);
@@ -187,8 +202,10 @@ bool ig_onnx_lower_conv_backward(ig_ctx *c, int opset, const ig_value *args, ig_
   if (!read_ints(&args[4], v.stride, v.n) || !read_ints(&args[5], v.padding, v.n)) return false;
   if (!read_ints(&args[6], v.dilation, v.n)) return false;
   if (wants(&args[10], 1) && args[9].i.value != 1) return false;
+  ig_int extra[3];
+  if (!conv_extra(&v, extra)) return false;
   for (size_t i = 0; i < 3; i++) outs[i] = ig_none();
-  if (wants(&args[10], 0)) outs[0] = ig_of_tensor(conv_input(c, &v, args[9].i));
+  if (wants(&args[10], 0)) outs[0] = ig_of_tensor(conv_input(c, &v, extra, args[9].i));
   if (wants(&args[10], 1)) outs[1] = ig_of_tensor(conv_weight(c, &v));
   ig_int dims[4] = {ig_const(0), ig_const(2), ig_const(3), ig_const(4)};
   if (wants(&args[10], 2)) {

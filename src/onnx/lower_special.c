@@ -4,7 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "onnx/lower.h"
+#include "onnx/window.h"
 #include "op/formula.h"
 
 #define PI 3.14159265358979323846
@@ -381,7 +383,7 @@ bool ig_onnx_lower_adaptive_max(ig_ctx *c, int opset, const ig_value *args, ig_v
   ig_int sizes[SPATIAL];
   for (size_t i = 0; i < n; i++) {
     if (out[i] < 1 || out[i] > MAX_WINDOWS || in[i] < 1) return false;
-    plane *= in[i];
+    if (in[i] > IG_ONNX_WINDOW_MOST || !ig_checked_mul(plane, in[i], &plane)) return false;
     sizes[i] = ig_const(in[i]);
   }
   ig_tensor *place = ig_view(c, ig_arange(c, ig_of_i64(plane)), ig_of_ints(sizes, n));
@@ -412,7 +414,7 @@ bool ig_onnx_lower_adaptive_max(ig_ctx *c, int opset, const ig_value *args, ig_v
 static bool window_list(const ig_value *v, size_t n, const int64_t *otherwise, int64_t *out) {
   bool empty = v->kind == IG_KIND_NONE || (v->kind == IG_KIND_INTS && v->ints.n == 0);
   if (empty) memcpy(out, otherwise, n * sizeof *out);
-  return empty || const_list(v, n, out);
+  return empty || (const_list(v, n, out) && ig_onnx_window_can(out, n));
 }
 
 // How many windows PyTorch has along an axis: with those that the end cuts off, without those that
@@ -441,7 +443,7 @@ static bool avg_ceil(ig_ctx *c, const ig_value *args, size_t n, pool_fn *pool, i
   int64_t padding[SPATIAL];
   bool known =
       args[1].kind == IG_KIND_INTS && args[1].ints.n == n && const_list(&args[1], n, kernel);
-  if (!known || x->ndim <= (int)n || !args[4].b) return false;
+  if (!known || !ig_onnx_window_can(kernel, n) || x->ndim <= (int)n || !args[4].b) return false;
   if (!window_list(&args[2], n, kernel, stride) || !window_list(&args[3], n, none_at, padding)) {
     return false;
   }
@@ -520,7 +522,7 @@ bool ig_onnx_lower_col2im(ig_ctx *c, int opset, const ig_value *args, ig_value *
   ig_tensor *x = args[0].tensor;
   int64_t given[5][2];  // image, block, dilation, padding, stride
   for (size_t i = 0; i < 5; i++) {
-    if (!const_list(&args[i + 1], 2, given[i])) return false;
+    if (!const_list(&args[i + 1], 2, given[i]) || !ig_onnx_window_can(given[i], 2)) return false;
   }
   int64_t places = given[1][0] * given[1][1];
   bool batch = x->ndim == 3;

@@ -305,28 +305,29 @@ static bool gather(ig_onnx_inference *f) {
   return true;
 }
 
-static int64_t clamped(int64_t i, int64_t n) {
-  if (i < 0) i = i < -n ? 0 : i + n;
-  return i > n ? n : i;
+// A place in a dimension of n elements, which may count from its end, between two bounds.
+static int64_t clamped(int64_t i, int64_t n, int64_t least, int64_t most) {
+  if (i < 0) i = i < -n ? least : i + n;
+  return i < least ? least : i > most ? most : i;
 }
 
-// The number of elements that a slice takes; negative: not known.
-static int64_t taken(const ig_onnx_extents *from, const ig_onnx_extents *to,
-                     const ig_onnx_extents *by, size_t i, int64_t n) {
-  if (i >= from->n || i >= to->n) return -1;
-  int64_t step = i < by->n ? by->at[i].n : 1;
-  if (step == 0 || step == INT64_MIN) return -1;
-  int64_t first = from->at[i].n;
-  int64_t last = to->at[i].n;
-  int64_t length = clamped(last, n) - clamped(first, n);
-  if (step < 0) {  // from `first` down to the element after `last`
-    first = first < 0 ? first + n : first;
-    first = first >= n ? n - 1 : first;
-    last = last < -n ? -1 : last < 0 ? last + n : last;
-    length = first - last;
-    step = -step;
-  }
-  return length <= 0 ? 0 : (length - 1) / step + 1;
+typedef struct taken {
+  int64_t first;
+  int64_t step;
+  int64_t count;  // negative: not known
+} taken;
+
+// What slice i takes of n elements.
+static taken taken_of(const ig_onnx_extents *from, const ig_onnx_extents *to,
+                      const ig_onnx_extents *by, size_t i, int64_t n) {
+  taken t = {.step = i < by->n ? by->at[i].n : 1, .count = -1};
+  if (i >= from->n || i >= to->n || t.step == 0 || t.step == INT64_MIN) return t;
+  bool down = t.step < 0;  // to the element after `to`
+  t.first = down ? clamped(from->at[i].n, n, 0, n - 1) : clamped(from->at[i].n, n, 0, n);
+  int64_t end = down ? clamped(to->at[i].n, n, -1, n - 1) : clamped(to->at[i].n, n, 0, n);
+  int64_t length = down ? t.first - end : end - t.first;
+  t.count = length <= 0 ? 0 : (length - 1) / (down ? -t.step : t.step) + 1;
+  return t;
 }
 
 static bool slice(ig_onnx_inference *f) {
@@ -343,16 +344,16 @@ static bool slice(ig_onnx_inference *f) {
     size_t axis = 0;
     if (!axis_in(axes.at[i].n, f->in->n, &axis)) return false;
     ig_onnx_extent *d = &f->sizes.at[axis];
-    int64_t n = known && is_number(*d) ? taken(&from, &to, &by, i, d->n) : -1;
+    int64_t n = known && is_number(*d) ? taken_of(&from, &to, &by, i, d->n).count : -1;
     *d = n < 0 ? unknown : number(n);
   }
   const ig_onnx_extents *content = operand(f, 0)->content;
-  if (!known || !content || axes.n != 1 || !is_number(f->sizes.at[0])) return true;
-  int64_t first = clamped(from.at[0].n, (int64_t)content->n);
+  if (!known || !content || axes.n != 1) return true;
+  taken t = taken_of(&from, &to, &by, 0, (int64_t)content->n);
+  if (t.count < 0) return true;
   f->has_content = true;
-  f->content.n = (size_t)f->sizes.at[0].n;
-  for (size_t i = 0; i < f->content.n; i++)
-    f->content.at[i] = content->at[(size_t)first + i * (size_t)(by.n ? by.at[0].n : 1)];
+  f->content.n = (size_t)t.count;
+  for (int64_t i = 0; i < t.count; i++) f->content.at[i] = content->at[t.first + i * t.step];
   return true;
 }
 

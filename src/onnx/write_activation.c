@@ -34,17 +34,22 @@ static void clamp_one(ig_onnx *x, const ig_onnx_call *call) {
 }
 
 // A number as bound: a Clip with the TorchScript conventions.
-static void clamp_number(ig_onnx *x, const ig_onnx_call *call) {
+static void clamp_number(ig_onnx *x, const ig_onnx_call *call, bool low) {
   if (!x->options->torchscript) {
     clamp_one(x, call);
     return;
   }
   ig_dtype d = ig_onnx_compute_type(x, "Clip", call->val->dtype);
   const char *bound = ig_onnx_operand(x, &call->args[1], d);
-  bool low = strcmp(call->row->op_type, "Max") == 0;
   ig_onnx_node node = {.op_type = "Clip", .in = {self_as(x, call, d), low ? bound : ""}};
   if (!low) node.in[2] = bound;
   (void)ig_onnx_emit_as(x, call, &node, d);
+}
+static void clamp_min_number(ig_onnx *x, const ig_onnx_call *call) {
+  clamp_number(x, call, true);
+}
+static void clamp_max_number(ig_onnx *x, const ig_onnx_call *call) {
+  clamp_number(x, call, false);
 }
 
 static void clamp_tensor(ig_onnx *x, const ig_onnx_call *call) {
@@ -221,9 +226,9 @@ const ig_onnx_row ig_onnx_activation[] = {
     {"aten.prelu.default", prelu, NULL, prelu_can},
     {"aten.clamp.default", clip, NULL, NULL},
     {"aten.clamp.Tensor", clamp_tensor, NULL, NULL},
-    {"aten.clamp_min.default", clamp_number, "Max", NULL},
+    {"aten.clamp_min.default", clamp_min_number, "Max", NULL},
     {"aten.clamp_min.Tensor", clamp_one, "Max", NULL},
-    {"aten.clamp_max.default", clamp_number, "Min", NULL},
+    {"aten.clamp_max.default", clamp_max_number, "Min", NULL},
     {"aten.clamp_max.Tensor", clamp_one, "Min", NULL},
     {"aten.hardtanh.default", clip, NULL, NULL},
     {"aten.relu6.default", relu6, NULL, NULL},

@@ -28,7 +28,7 @@ static const char *read_padding(ig_onnx *x, const ig_onnx_call *call, const ig_v
                                 bool known, ig_onnx_window_of *w) {
   if (padding->kind != IG_KIND_STR) {
     int64_t pads[IG_ONNX_SPATIAL] = {0};
-    (void)ig_onnx_int_list(x, padding, pads, IG_ONNX_SPATIAL, w->n);
+    (void)ig_onnx_window_list(x, call, padding, pads, w->n);
     ig_onnx_symmetric(w, pads);
     return NULL;
   }
@@ -38,7 +38,11 @@ static const char *read_padding(ig_onnx *x, const ig_onnx_call *call, const ig_v
   }
   if (same && !known) return "SAME_UPPER";
   for (size_t i = 0; i < w->n && same; i++) {
-    int64_t total = w->dilation[i] * (w->kernel[i] - 1);
+    int64_t reach = 1;
+    if (!ig_onnx_window_reach(w->kernel[i], w->dilation[i], &reach)) {
+      ig_onnx_refuse(x, call->node, "the kernel's size of dimension %zu is too large", i);
+    }
+    int64_t total = reach - 1;
     w->pads[i] = total / 2;
     w->pads[w->n + i] = total - total / 2;
   }
@@ -54,8 +58,8 @@ static void emit_conv(ig_onnx *x, const ig_onnx_call *call, const conv *v) {
   }
   ig_onnx_window_of w = {.n = (size_t)weight->ndim - 2};
   bool known = read_kernel(weight, &w);
-  (void)ig_onnx_int_list(x, v->stride, w.stride, IG_ONNX_SPATIAL, w.n);
-  (void)ig_onnx_int_list(x, v->dilation, w.dilation, IG_ONNX_SPATIAL, w.n);
+  (void)ig_onnx_window_list(x, call, v->stride, w.stride, w.n);
+  (void)ig_onnx_window_list(x, call, v->dilation, w.dilation, w.n);
   const char *mode = read_padding(x, call, v->padding, known, &w);
   ig_dtype d = ig_onnx_compute_type(x, op, call->val->dtype);
   bool added = false;
@@ -73,7 +77,7 @@ static void emit_conv(ig_onnx *x, const ig_onnx_call *call, const conv *v) {
   if (known) node.attrs[n++] = ig_onnx_ints("kernel_shape", w.kernel, w.n);
   int64_t extra[IG_ONNX_SPATIAL] = {0};
   if (v->transposed && v->output_padding) {
-    (void)ig_onnx_int_list(x, v->output_padding, extra, IG_ONNX_SPATIAL, w.n);
+    (void)ig_onnx_window_list(x, call, v->output_padding, extra, w.n);
     node.attrs[n] = ig_onnx_ints("output_padding", extra, w.n);
   }
   if (!added) {
@@ -111,12 +115,12 @@ typedef struct columns {
   int64_t stride[2];
 } columns;
 
-static columns read_columns(ig_onnx *x, const ig_value *from) {
-  columns c;
-  (void)ig_onnx_int_list(x, &from[0], c.kernel, 2, 2);
-  (void)ig_onnx_int_list(x, &from[1], c.dilation, 2, 2);
-  (void)ig_onnx_int_list(x, &from[2], c.padding, 2, 2);
-  (void)ig_onnx_int_list(x, &from[3], c.stride, 2, 2);
+static columns read_columns(ig_onnx *x, const ig_onnx_call *call, size_t from) {
+  columns c = {.stride = {1, 1}};
+  (void)ig_onnx_window_list(x, call, &call->args[from], c.kernel, 2);
+  (void)ig_onnx_window_list(x, call, &call->args[from + 1], c.dilation, 2);
+  (void)ig_onnx_window_list(x, call, &call->args[from + 2], c.padding, 2);
+  (void)ig_onnx_window_list(x, call, &call->args[from + 3], c.stride, 2);
   return c;
 }
 
@@ -128,7 +132,7 @@ static bool since_18(int opset, const ig_value *args, size_t n) {
 
 // self, output_size, kernel_size, dilation, padding, stride
 static void col2im(ig_onnx *x, const ig_onnx_call *call) {
-  columns c = read_columns(x, &call->args[2]);
+  columns c = read_columns(x, call, 2);
   ig_int size[2] = {ig_const(0), ig_const(0)};
   (void)ig_onnx_symint_list(x, &call->args[1], size, 2, 2);
   int64_t pads[4] = {c.padding[0], c.padding[1], c.padding[0], c.padding[1]};
@@ -171,7 +175,7 @@ static ig_int steps_of(ig_onnx *x, ig_int size, const columns *c, int d) {
 
 // self, kernel_size, dilation, padding, stride: [N, C, H, W] -> [N, C * kh * kw, windows]
 static void im2col(ig_onnx *x, const ig_onnx_call *call) {
-  columns c = read_columns(x, &call->args[1]);
+  columns c = read_columns(x, call, 1);
   const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
   if (!self || self->ndim < 3) return;
   bool added = self->ndim == 3;

@@ -247,13 +247,18 @@ static void compare(ig_onnx *x, const ig_onnx_call *call) {
 }
 
 // le and ge exist from opset 12 on; of whole numbers they are what gt and lt are not.
-static void compare_or_equal(ig_onnx *x, const ig_onnx_call *call) {
+static void compare_or_equal(ig_onnx *x, const ig_onnx_call *call, const char *opposite) {
   if (x->least < 9 || x->least >= 12 || !is_integral(common(x, call))) {
     compare(x, call);
-    return;
+  } else {
+    (void)ig_onnx_emit1(x, "Not", compared(x, call, opposite, NULL), call->out);
   }
-  bool less = strcmp(call->row->op_type, "LessOrEqual") == 0;
-  (void)ig_onnx_emit1(x, "Not", compared(x, call, less ? "Greater" : "Less", NULL), call->out);
+}
+static void less_or_equal(ig_onnx *x, const ig_onnx_call *call) {
+  compare_or_equal(x, call, "Greater");
+}
+static void greater_or_equal(ig_onnx *x, const ig_onnx_call *call) {
+  compare_or_equal(x, call, "Less");
 }
 
 static void not_equal(ig_onnx *x, const ig_onnx_call *call) {
@@ -322,12 +327,12 @@ const ig_onnx_row ig_onnx_pointwise[] = {
     {"aten.eq.Scalar", compare, "Equal", NULL},
     {"aten.lt.Tensor", compare, "Less", NULL},
     {"aten.lt.Scalar", compare, "Less", NULL},
-    {"aten.le.Tensor", compare_or_equal, "LessOrEqual", NULL},
-    {"aten.le.Scalar", compare_or_equal, "LessOrEqual", NULL},
+    {"aten.le.Tensor", less_or_equal, "LessOrEqual", NULL},
+    {"aten.le.Scalar", less_or_equal, "LessOrEqual", NULL},
     {"aten.gt.Tensor", compare, "Greater", NULL},
     {"aten.gt.Scalar", compare, "Greater", NULL},
-    {"aten.ge.Tensor", compare_or_equal, "GreaterOrEqual", NULL},
-    {"aten.ge.Scalar", compare_or_equal, "GreaterOrEqual", NULL},
+    {"aten.ge.Tensor", greater_or_equal, "GreaterOrEqual", NULL},
+    {"aten.ge.Scalar", greater_or_equal, "GreaterOrEqual", NULL},
     {"aten.ne.Tensor", not_equal, NULL, NULL},
     {"aten.ne.Scalar", not_equal, NULL, NULL},
     {"aten.logical_and.default", logical, "And", NULL},

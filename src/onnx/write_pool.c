@@ -5,9 +5,9 @@
 #include "onnx/window.h"
 #include "tensor/number.h"
 
+// The length that the schema gives to the sizes of a window: int[2]
 static size_t spatial(const ig_onnx_call *call) {
-  const char *digit = strpbrk(call->node->target, "123");
-  return digit ? (size_t)(*digit - '0') : 0;
+  return (size_t)call->node->op->schema.args[1].fixed;
 }
 
 // With ceil_mode PyTorch drops a window that begins in the padding, ONNX does not; unknown sizes
@@ -20,9 +20,15 @@ static void check_sizes(ig_onnx *x, const ig_onnx_call *call, const ig_onnx_wind
     ig_int in = ig_sizes(self)[d];
     ig_int out = ig_sizes(call->val)[d];
     if (in.expr || out.expr || w->stride[i] <= 0) continue;
-    int64_t reach = w->dilation[i] * (w->kernel[i] - 1) + 1;
-    int64_t room = in.value + w->pads[i] + w->pads[w->n + i] - reach;
-    int64_t size = (room + (ceil_mode ? w->stride[i] - 1 : 0)) / w->stride[i] + 1;
+    int64_t reach = 0;
+    int64_t room = 0;
+    int64_t beyond = w->pads[i] + w->pads[w->n + i] + (ceil_mode ? w->stride[i] - 1 : 0);
+    if (!ig_onnx_window_reach(w->kernel[i], w->dilation[i], &reach) ||
+        !ig_checked_add(in.value, beyond - reach, &room)) {
+      ig_onnx_refuse(x, call->node, "the size of dimension %zu is too large", d);
+      return;
+    }
+    int64_t size = room / w->stride[i] + 1;
     if (size != out.value) {
       ig_onnx_refuse(x, call->node,
                      "ONNX rounds the size of dimension %zu to %lld, PyTorch to %lld", d,
@@ -32,7 +38,7 @@ static void check_sizes(ig_onnx *x, const ig_onnx_call *call, const ig_onnx_wind
 }
 
 // The same windows without ceil_mode: padding after the data, which maxima ignore, until the last
-// one fits. False: some size is dynamic.
+// one fits. False: some size is dynamic, or too large.
 static bool without_ceil(const ig_onnx_call *call, ig_onnx_window_of *w) {
   const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
   for (size_t i = 0; i < w->n; i++) {
@@ -43,21 +49,28 @@ static bool without_ceil(const ig_onnx_call *call, ig_onnx_window_of *w) {
   }
   for (size_t i = 0; i < w->n; i++) {
     size_t d = (size_t)self->ndim - w->n + i;
-    int64_t reach = w->dilation[i] * (w->kernel[i] - 1) + 1;
-    int64_t end = (ig_sizes(call->val)[d].value - 1) * w->stride[i] + reach;
-    int64_t behind = end - ig_sizes(self)[d].value - w->pads[i];
-    w->pads[w->n + i] = behind > 0 ? behind : 0;
+    int64_t out = ig_sizes(call->val)[d].value;
+    int64_t reach = 0;
+    int64_t end = 0;
+    int64_t there = 0;
+    if (!ig_onnx_window_reach(w->kernel[i], w->dilation[i], &reach) ||
+        !ig_onnx_windows_reach(out, w->stride[i], reach, &end) ||
+        !ig_checked_add(ig_sizes(self)[d].value, w->pads[i], &there)) {
+      return false;
+    }
+    int64_t behind = end > there ? end - there : 0;
+    w->pads[w->n + i] = behind;
   }
   return true;
 }
 
 static void read_window(ig_onnx *x, const ig_onnx_call *call, ig_onnx_window_of *w) {
   w->n = spatial(call);
-  (void)ig_onnx_int_list(x, &call->args[1], w->kernel, IG_ONNX_SPATIAL, w->n);
-  size_t n = ig_onnx_int_list(x, &call->args[2], w->stride, IG_ONNX_SPATIAL, w->n);
+  (void)ig_onnx_window_list(x, call, &call->args[1], w->kernel, w->n);
+  size_t n = ig_onnx_window_list(x, call, &call->args[2], w->stride, w->n);
   if (n == 0) memcpy(w->stride, w->kernel, sizeof w->stride);
   int64_t padding[IG_ONNX_SPATIAL] = {0};
-  (void)ig_onnx_int_list(x, &call->args[3], padding, IG_ONNX_SPATIAL, w->n);
+  (void)ig_onnx_window_list(x, call, &call->args[3], padding, w->n);
   ig_onnx_symmetric(w, padding);
   for (size_t i = 0; i < w->n; i++) w->dilation[i] = 1;
 }
@@ -98,7 +111,7 @@ static const char *within_plane(ig_onnx *x, const char *in, const char *at, cons
 static void max_pool(ig_onnx *x, const ig_onnx_call *call) {
   ig_onnx_window_of w = {0};
   read_window(x, call, &w);
-  (void)ig_onnx_int_list(x, &call->args[4], w.dilation, IG_ONNX_SPATIAL, w.n);
+  (void)ig_onnx_window_list(x, call, &call->args[4], w.dilation, w.n);
   bool ceil_mode = ig_onnx_bool_of(x, &call->args[5]);
   bool indices = call->nouts > 1 && call->outs[1];
   const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
@@ -158,9 +171,13 @@ static bool drops_window(const ig_value *args, size_t n) {
     if (in.expr || !list_item(&args[1], i, &kernel)) return false;
     if (!list_item(&args[2], i, &stride)) stride = kernel;
     (void)list_item(&args[3], i, &padding);
-    if (stride <= 0) return false;
-    int64_t last = (in.value + 2 * padding - kernel + stride - 1) / stride;
-    if (last * stride >= in.value + padding) return true;
+    const int64_t numbers[] = {kernel, stride, padding};
+    if (stride <= 0 || !ig_onnx_window_can(numbers, 3)) return false;
+    int64_t there = 0;
+    int64_t room = 0;
+    if (!ig_checked_add(in.value, padding, &there)) return false;
+    if (!ig_checked_add(there, padding - kernel + stride - 1, &room)) return false;
+    if (room / stride * stride >= there) return true;
   }
   return false;
 }
