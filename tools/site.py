@@ -219,7 +219,7 @@ def methods(cls: type) -> Iterator[str]:
 
 def entry(name: str, value: Any) -> str:
     if isinstance(value, type):
-        made = call(name, value)
+        made = call(name, value).removesuffix(" -> None")
         how = "" if made.endswith(("(...)", "(*args: Any, **kwargs: Any)")) else f"```python\n{made}\n```\n\n"
         return f"### class {name}\n\n{how}{documented(value)}\n\n{''.join(methods(value))}"
     return f"### {name}\n\n```python\n{call(name, value)}\n```\n\n{documented(value)}\n\n"
