@@ -108,6 +108,9 @@ def test_rows_without_elements_cost_nothing():
     square = ingot.zeros(1, 0, 0).expand(2**40, 0, 0)
     assert ingot.linalg.matrix_exp(square).shape == (2**40, 0, 0)
     assert ingot.linalg.householder_product(square, ingot.zeros(1, 0).expand(2**40, 0)).numel() == 0
+    planes = ingot.zeros(1, 2, 0).expand(2**40, 2, 0)
+    assert ingot.fft.rfft(planes, dim=1).shape == ingot.fft.ihfft(planes, dim=1).shape == (2**40, 2, 0)
+    assert ingot.fft.fft(planes, n=4, dim=1).shape == (2**40, 4, 0)
 
 
 def test_a_view_that_is_a_leaf_is_not_written_through_its_views():

@@ -147,6 +147,7 @@ static void relength(ig_ctx *c, block *b, int dim, int64_t n, bool mirror) {
   size_t after = (size_t)n * row;
   int64_t plain = mirror ? n / 2 + 1 : n;
   char *to = ig_dense_room(c, (size_t)(outer * n * inner), b->wide ? IG_C128 : IG_C64);
+  if (n == 0 || inner == 0) outer = 0;  // however many lines without an element there are
   for (int64_t o = 0; to && b->at && o < outer; o++) {
     char *at = to + (size_t)o * after;
     memcpy(at, (char *)b->at + (size_t)o * before, (size_t)plain * row);
