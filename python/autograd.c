@@ -445,7 +445,20 @@ PyMethodDef py_autograd_methods[] = {
     {"is_inference", is_inference, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
+// tensor_alias(tensor): the same memory without a history, which no capture records.
+static PyObject *tensor_alias(PyObject *module, PyObject *o) {
+  (void)module;
+  if (!py_is_tensor(o)) return PyErr_Format(PyExc_TypeError, "expected a tensor");
+  ig_ctx *c = py_ctx();
+  ig_scope s = ig_scope_open(c);
+  ig_tensor *t = ig_tensor_alias(c, py_tensor_of(o));
+  PyObject *out = t ? py_from_tensor(c, t) : py_raise(c);
+  ig_scope_close(c, s);
+  return out;
+}
+
 PyMethodDef py_autograd_functions[] = {
+    {"tensor_alias", tensor_alias, METH_O, NULL},
     {"is_grad_enabled", is_grad_enabled, METH_NOARGS, NULL},
     {"is_inference_mode_enabled", is_inference_enabled, METH_NOARGS, NULL},
     {"_set_grad_enabled", set_grad_enabled, METH_O, "Switches history on or off; what it was."},

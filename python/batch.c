@@ -166,6 +166,12 @@ static bool refuse_writes(ig_ctx *c, const ig_graph *g) {
   return true;
 }
 
+static ig_tensor *slices_first(const job *j, size_t i) {
+  ig_tensor *t = tensor_at(j, i);
+  int dim = dim_at(j, i);
+  return dim ? ig_movedim_int(j->c, t, ig_const(dim), ig_const(0)) : t;
+}
+
 // One value per placeholder: slices in dim 0; values from outside as they are.
 static const ig_value *inputs_of(const job *j, const ig_graph *g, bool *batched) {
   ig_ctx *c = j->c;
@@ -176,8 +182,7 @@ static const ig_value *inputs_of(const job *j, const ig_graph *g, bool *batched)
     if (i >= j->n) {
       values[i] = g->operands.at[i];
     } else if (batched[i]) {
-      values[i] =
-          ig_of_tensor(ig_movedim_int(c, tensor_at(j, i), ig_const(dim_at(j, i)), ig_const(0)));
+      values[i] = ig_of_tensor(slices_first(j, i));
     } else {
       values[i] = ig_of_tensor(tensor_at(j, i));
     }
@@ -197,8 +202,7 @@ static bool write_back(const job *j, const ig_aot *a, const ig_value *outs, cons
                      "written in place by a value that differs between slices. Use an out-of-place "
                      "operator, or map over that tensor as well") == IG_OK;
     }
-    ig_tensor *to = tensor_at(j, i);
-    if (dim_at(j, i) >= 0) to = ig_movedim_int(j->c, to, ig_const(dim_at(j, i)), ig_const(0));
+    ig_tensor *to = dim_at(j, i) >= 0 ? slices_first(j, i) : tensor_at(j, i);
     if (to) (void)ig_copy_(j->c, to, outs[at].tensor);
     if (j->c->status != IG_OK) return false;
   }

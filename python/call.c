@@ -297,7 +297,23 @@ PyObject *py_results(ig_ctx *c, py_sig *sig, const ig_value *outs, bool named) {
 
 // ---- calling ----
 
-static PyObject *run(const py_op *op, ig_ctx *c, py_args *call) {
+// The environment of the first symbolic number among some objects, or in a list of them.
+static ig_sym *sym_of_objects(PyObject *const *at, Py_ssize_t n, bool nested) {
+  for (Py_ssize_t i = 0; i < n; i++) {
+    if (py_is_sym(at[i])) return ((py_sym *)at[i])->sym;
+    if (nested || (!PyTuple_Check(at[i]) && !PyList_Check(at[i]))) continue;
+    ig_sym *sym =
+        sym_of_objects(PySequence_Fast_ITEMS(at[i]), PySequence_Fast_GET_SIZE(at[i]), true);
+    if (sym) return sym;
+  }
+  return NULL;
+}
+static ig_sym *sym_of_call(const py_args *call) {
+  Py_ssize_t keywords = call->kwnames ? PyTuple_GET_SIZE(call->kwnames) : 0;
+  return sym_of_objects(call->at, (Py_ssize_t)call->given.npos + keywords, false);
+}
+
+static PyObject *run_in_mode(const py_op *op, ig_ctx *c, py_args *call) {
   ig_value values[IG_MAX_ARGS];
   ig_value outs[IG_MAX_RETURNS];
   ig_match answer = IG_MATCH_OTHER;
@@ -321,6 +337,16 @@ static PyObject *run(const py_op *op, ig_ctx *c, py_args *call) {
   ig_sym *sym = c->mode->sym ? c->mode->sym : ig_sym_of_operands(chosen, values);
   ig_mode_scope mode = ig_mode_push_sym(c, sym);
   PyObject *out = py_results(c, sig, outs, !is_operator(op));
+  ig_mode_pop(c, &mode);
+  return out;
+}
+
+// Symbolic numbers bring their environment where none is current.
+static PyObject *run(const py_op *op, ig_ctx *c, py_args *call) {
+  ig_sym *sym = c->mode->sym ? NULL : sym_of_call(call);
+  if (!sym) return run_in_mode(op, c, call);
+  ig_mode_scope mode = ig_mode_push_sym(c, sym);
+  PyObject *out = run_in_mode(op, c, call);
   ig_mode_pop(c, &mode);
   return out;
 }

@@ -224,11 +224,13 @@ static PyObject *env_of(PyObject *module, PyObject *o) {
   return py_from_env(py_is_tensor(o) ? ig_tensor_sym(py_tensor_of(o)) : NULL);
 }
 
-// Sizes of the result: symbols where `dynamic` says so; equal sizes share one.
-static bool fake_sizes(ig_ctx *c, ig_meta *m, PyObject *known) {
+// Sizes of the result: symbols, of which equal sizes share one that a dict keeps. known: that dict,
+// or a tuple of one per dim, of which None leaves the size a number.
+static bool fake_sizes(ig_ctx *c, ig_meta *m, PyObject *all) {
   for (int d = 0; d < m->ndim; d++) {
     int64_t size = m->size[d].value;
-    if (m->size[d].expr || size < 2) continue;
+    PyObject *known = PyTuple_Check(all) ? PyTuple_GET_ITEM(all, d) : all;
+    if (m->size[d].expr || size < 2 || known == Py_None) continue;
     PyObject *key = PyLong_FromLongLong(size);
     PyObject *found = key ? PyDict_GetItem(known, key) : NULL;
     if (found) {
@@ -245,8 +247,21 @@ static bool fake_sizes(ig_ctx *c, ig_meta *m, PyObject *known) {
   return true;
 }
 
-// fake_from_tensor(env, tensor, known): known is None (sizes stay numbers) or a dict that keeps the
-// symbols of sizes.
+static bool is_known(const ig_tensor *t, PyObject *known) {
+  bool ok = known == Py_None || PyDict_Check(known);
+  if (PyTuple_Check(known)) {
+    ok = PyTuple_GET_SIZE(known) == t->ndim;
+    for (int d = 0; ok && d < t->ndim; d++) {
+      PyObject *one = PyTuple_GET_ITEM(known, d);
+      ok = one == Py_None || PyDict_Check(one);
+    }
+  }
+  if (!ok) PyErr_SetString(PyExc_TypeError, "sizes must be None, a dict, or one of them per dim");
+  return ok;
+}
+
+// fake_from_tensor(env, tensor, known): known is None (sizes stay numbers), a dict that keeps the
+// symbols of sizes, or a tuple of these, one per dim.
 static PyObject *fake_from_tensor(PyObject *module, PyObject *args) {
   (void)module;
   PyObject *env = NULL;
@@ -256,12 +271,12 @@ static PyObject *fake_from_tensor(PyObject *module, PyObject *args) {
     return NULL;
   }
   ig_sym *sym = sym_of(env);
-  if (!sym) return NULL;
+  ig_tensor *t = py_tensor_of(o);
+  if (!sym || !is_known(t, known)) return NULL;
   ig_ctx *c = py_ctx();
   ig_mode_scope mode = ig_mode_push_sym(c, sym);
   ig_scope s = ig_scope_open(c);
   ig_meta m;
-  ig_tensor *t = py_tensor_of(o);
   ig_meta_of(t, &m);
   bool dense = ig_tensor_is_contiguous(c, t);
   bool ok = known == Py_None || fake_sizes(c, &m, known);

@@ -186,9 +186,11 @@ static int set_arguments(PyObject *o, PyObject *args, PyObject *kwargs) {
 }
 static int set_args(PyObject *o, PyObject *value, void *unused) {
   if (deleted(value, "args")) return -1;
-  PyObject *kwargs = get_kwargs(o, unused);
-  int st = kwargs ? set_arguments(o, value, kwargs) : -1;
+  PyObject *args = PyList_Check(value) ? PyList_AsTuple(value) : Py_NewRef(value);
+  PyObject *kwargs = args ? get_kwargs(o, unused) : NULL;
+  int st = kwargs ? set_arguments(o, args, kwargs) : -1;
   Py_XDECREF(kwargs);
+  Py_XDECREF(args);
   return st;
 }
 static int set_kwargs(PyObject *o, PyObject *value, void *unused) {

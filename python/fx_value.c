@@ -95,9 +95,9 @@ static bool to_node(const ig_graph *g, PyObject *o, ig_value *v) {
   ig_node *n = py_fx_node_of(o);
   if (n->graph != g) {
     PyErr_Format(PyExc_RuntimeError,
-                 "node '%s' does not belong to this Graph but to another graph, and was used as an "
-                 "argument. If you are copying nodes from another graph, make sure to use "
-                 "``arg_transform`` on node_copy() to remap values",
+                 "Argument '%s' does not belong to this Graph, but was used as an argument! If you "
+                 "are copying nodes from another graph, make sure to use ``arg_transform`` on "
+                 "node_copy() to remap values",
                  n->name);
     return false;
   }

@@ -59,10 +59,13 @@ static bool take_result(ig_ctx *c, const ig_op *op, size_t i, PyObject *o, ig_va
   py_room room = {.c = c, .used = PY_ROOM};  // lists outlive this call: in the scope
   ig_match taken = py_convert(&room, &op->schema.rets[i], o, false, out);
   if (taken == IG_MATCH_OTHER) {
+    const ig_arg *ret = &op->schema.rets[i];
+    const char *wanted = ret->type == IG_TYPE_TENSOR && !ret->list ? "Tensor" : "what is expected";
     PyErr_Format(
         PyExc_RuntimeError,
-        "%s::%s: result %zu of its implementation is a %s, which the schema %s does not allow",
-        op->schema.ns, op->schema.name, i, py_type_name(o), op->schema.text);
+        "Unable to cast %R to %s: result %zu of the implementation of %s::%s is a %s, which the "
+        "schema %s does not allow",
+        o, wanted, i, op->schema.ns, op->schema.name, py_type_name(o), op->schema.text);
   }
   return taken == IG_MATCH_TAKEN && lend(c, out);
 }
@@ -87,13 +90,23 @@ bool py_take_results(ig_ctx *c, const ig_op *op, PyObject *answer, ig_value *out
   return ok;
 }
 
+// An operator without results has an implementation without results.
+static bool returns_nothing(const ig_op *op, PyObject *answer) {
+  if (op->schema.nrets || answer == Py_None) return true;
+  PyErr_Format(PyExc_RuntimeError,
+               "Expected PythonKernelHolder for %s::%s to return None but it returned something "
+               "else instead.",
+               op->schema.ns, op->schema.name);
+  return false;
+}
+
 static void call_python(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs,
                         void *user) {
   PyGILState_STATE state = PyGILState_Ensure();
   PyObject *pos = py_positional(c, &op->schema, args);
   PyObject *kw = pos ? py_keywords(c, &op->schema, args) : NULL;
   PyObject *answer = kw ? PyObject_Call(user, pos, kw) : NULL;
-  bool ok = answer && py_take_results(c, op, answer, outs);
+  bool ok = answer && returns_nothing(op, answer) && py_take_results(c, op, answer, outs);
   if (!ok && c->status == IG_OK) py_host_failed(c);
   Py_XDECREF(answer);
   Py_XDECREF(kw);

@@ -182,7 +182,7 @@ static PyObject *size(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject
 static PyObject *stride_of(const ig_tensor *t, int d) {
   ig_ctx *c = py_ctx();
   ig_int n = ig_record_layout(c, t, d, ig_strides(t)[d]);
-  return py_ok(c) ? py_from_int(n) : NULL;
+  return py_ok(c) ? py_int_of(t, n) : NULL;
 }
 static PyObject *stride(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
   int d = dim_argument(o, "stride", args, n, kwnames);
@@ -218,7 +218,7 @@ static PyObject *data_ptr(PyObject *o, PyObject *unused) {
 }
 static PyObject *storage_offset(PyObject *o, PyObject *unused) {
   (void)unused;
-  return py_from_int(self_of(o)->offset);
+  return py_int_of(self_of(o), self_of(o)->offset);
 }
 static PyObject *get_device_index(PyObject *o, PyObject *unused) {
   (void)unused;

@@ -130,7 +130,7 @@ static ig_tensor *from_misaligned(ig_ctx *c, PyObject *o) {
   PyObject *capsule = copy ? struct_of(copy, &a) : NULL;
   ig_tensor *t = NULL;
   if (capsule && a->flags & ALIGNED) t = wrap(c, copy, copy, a);
-  if (capsule && !t && !PyErr_Occurred())
+  if (capsule && !(a->flags & ALIGNED))
     PyErr_SetString(PyExc_ValueError, "an array is not aligned, and neither is its copy");
   Py_XDECREF(capsule);
   Py_XDECREF(copy);

@@ -411,6 +411,11 @@ static PyObject *sym_repr(PyObject *o) {
   return text;
 }
 static Py_hash_t sym_hash(PyObject *o) {
+  // Equal integers would need equal hashes, and which ones are equal takes a guard to find out.
+  if (Py_IS_TYPE(o, &py_symint_type)) {
+    PyErr_SetString(PyExc_TypeError, "unhashable type: non-nested SymInt");
+    return -1;
+  }
   return _Py_HashPointer(ig_value_expr(&((py_sym *)o)->v));
 }
 

@@ -24,7 +24,7 @@ def custom_op(qualname: str, func_or_schema: Callable | str | None = None) -> An
             raise ValueError(f"custom_op(...): Expected `func` to be a Python function, got: {type(func)}")
         if func.__name__ != name:
             raise ValueError(
-                f"custom_op(qualname='{qualname}', ...): expected `func` to have name '{name}' but got "
+                f"custom_op(qualname='{qualname}', ...)(func): expected `func` to have name '{name}' but got "
                 f"'{func.__name__}'. Please either change the name of `func` or the qualname that is passed to "
                 "`custom_op`"
             )

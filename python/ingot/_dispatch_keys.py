@@ -92,6 +92,17 @@ class _ExcludeDispatchKeyGuard:
             self._scopes.pop().__exit__(*error)
 
 
+class _AutoDispatchBelowAutograd:
+    """A block whose calls are made below autograd: kernels run, and nothing is recorded for gradients."""
+
+    def __enter__(self) -> None:
+        self._before = _C.is_grad_enabled()
+        _C._set_grad_enabled(False)
+
+    def __exit__(self, *error: Any) -> None:
+        _C._set_grad_enabled(self._before)
+
+
 _IncludeDispatchKeyGuard = _ExcludeDispatchKeyGuard
 
 

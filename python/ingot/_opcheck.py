@@ -7,6 +7,7 @@ from typing import Any
 
 import ingot
 from ingot._C import Tensor
+from ingot._library.utils import is_builtin
 from ingot.utils import _pytree as pytree
 
 __all__ = [
@@ -42,7 +43,7 @@ def test_schema(op: Any, args: tuple, kwargs: dict[str, Any], rtol: Any, atol: A
     """The operator writes the arguments that its schema says, and its results share memory with no other ones."""
     own_args, own_kwargs = _copied(args, kwargs)
     with ingot.no_grad():
-        result = op(*own_args, **own_kwargs)
+        results = pytree.tree_leaves(op(*own_args, **own_kwargs))
     arguments = op._schema.arguments
     given = dict(zip([a.name for a in arguments], own_args, strict=False)) | own_kwargs
     before = dict(zip([a.name for a in arguments], args, strict=False)) | kwargs
@@ -51,30 +52,32 @@ def test_schema(op: Any, args: tuple, kwargs: dict[str, Any], rtol: Any, atol: A
         for a, b in zip(now, then, strict=True):
             if not isinstance(a, Tensor):
                 continue
+            if argument.alias_info is None and any(isinstance(o, Tensor) and _shares(o, a) for o in results):
+                raise RuntimeError(f"Argument {argument.name} is not defined to alias output but was aliasing")
             written = not ingot.equal(a, b) and not (a.isnan() == b.isnan()).all().item()
             written = written or not bool(ingot.isclose(a, b, rtol=0, atol=0, equal_nan=True).all())
             if written and not (argument.alias_info is not None and argument.alias_info.is_write):
                 raise RuntimeError(f"Argument {argument.name} is not defined as mutable but was mutated")
-            if argument.alias_info is None:
-                for out in pytree.tree_leaves(result):
-                    if isinstance(out, Tensor) and _shares(out, a):
-                        raise RuntimeError(
-                            f"Argument {argument.name} is not defined to alias output but was aliasing"
-                        )
 
 
 def test_autograd_registration(op: Any, args: tuple, kwargs: dict[str, Any], rtol: Any, atol: Any) -> None:
-    """If an input requires a gradient, a result of floating type has a history."""
+    """If an input requires a gradient, the operator has a formula, is composite, or its results have no gradient."""
     leaves = pytree.tree_leaves((args, kwargs))
     if not any(isinstance(x, Tensor) and x.requires_grad for x in leaves):
         return
+    if is_builtin(op) or any(ingot._C.library_has(op, kind) for kind in ("autograd", "composite")):
+        return
     own_args, own_kwargs = _copied(args, kwargs)
-    for out in pytree.tree_leaves(op(*own_args, **own_kwargs)):
-        if isinstance(out, Tensor) and out.is_floating_point() and out.requires_grad:
-            return
+    results = pytree.tree_leaves(op(*own_args, **own_kwargs))
+    if not any(isinstance(out, Tensor) and out.is_floating_point() for out in results):
+        return
     raise AssertionError(
-        f"{op} has an input that requires grad, but no result does: register an autograd formula "
-        "(torch.library.register_autograd)"
+        f"{op.name()}: at least one output of this operator has requires_grad=True but the operator does not have an "
+        "autograd kernel defined at an autograd key (e.g. DispatchKey::Autograd). This could mean that you have "
+        "incorrectly registered an autograd kernel to a non-Autograd DispatchKey, which may lead to silently incorrect "
+        "results. If your operator consists of regular PyTorch operations, consider not using an operator at all or "
+        "registering your operator as CompositeImplicitAutograd. If you have an autograd.Function registered to a "
+        "backend (CPU/CUDA) key, the correct location for it is the Autograd key."
     )
 
 
@@ -93,6 +96,8 @@ def test_faketensor(op: Any, args: tuple, kwargs: dict[str, Any], rtol: Any, ato
         fake_args, fake_kwargs = pytree.tree_map(fake_of, (args, kwargs))
         with mode:
             fake = op(*fake_args, **fake_kwargs)
+    shared = [_outputs_share(values, a) for values, a in ((fake, (fake_args, fake_kwargs)),
+                                                          (real, (own_args, own_kwargs)))]  # fmt: skip
     pairs = list(zip(pytree.tree_leaves(real), pytree.tree_leaves(fake), strict=True))
     for a, b in pairs:
         if not isinstance(a, Tensor):
@@ -103,6 +108,19 @@ def test_faketensor(op: Any, args: tuple, kwargs: dict[str, Any], rtol: Any, ato
                 f"When comparing the output of {op} on FakeTensor and concrete Tensors, found mismatched tensor "
                 f"metadata: {difference}"
             )
+
+
+    if shared[0] != shared[1]:
+        raise AssertionError(
+            f"When comparing the output of {op} on FakeTensor and concrete Tensors, found mismatch in "
+            f"outputs_alias_inputs check {shared[0]} != {shared[1]}"
+        )
+
+
+def _outputs_share(results: Any, operands: Any) -> bool:
+    """Whether a result uses the memory of an operand."""
+    keys = {ingot._C.storage_key(t) for t in pytree.tree_leaves(operands) if isinstance(t, Tensor)}
+    return any(isinstance(t, Tensor) and ingot._C.storage_key(t) in keys for t in pytree.tree_leaves(results))
 
 
 def _metadata_difference(a: Tensor, b: Tensor) -> str | None:
@@ -126,6 +144,19 @@ def test_aot_dispatch_dynamic(op: Any, args: tuple, kwargs: dict[str, Any], rtol
     _check_captured(op, args, kwargs, rtol, atol, "symbolic")
 
 
+def _check_gradients(op: Any, args: tuple, kwargs: dict[str, Any]) -> None:
+    """Where an operand requires a gradient, the operator has one."""
+    leaves = [t for t in pytree.tree_leaves((args, kwargs)) if isinstance(t, Tensor) and t.requires_grad]
+    if not leaves:
+        return
+    # Operands that are written must not be leaves.
+    again = pytree.tree_map(lambda t: t.clone() if isinstance(t, Tensor) and t.requires_grad else t, (args, kwargs))
+    results = pytree.tree_leaves(op(*again[0], **again[1]))
+    known = [t.sum() for t in results if isinstance(t, Tensor) and t.requires_grad and t.is_floating_point()]
+    if known:
+        ingot.autograd.grad(known, leaves, allow_unused=True)
+
+
 def _check_captured(op: Any, args: tuple, kwargs: dict[str, Any], rtol: Any, atol: Any, mode: str) -> None:
     from ingot.fx.experimental.proxy_tensor import make_fx
 
@@ -139,6 +170,7 @@ def _check_captured(op: Any, args: tuple, kwargs: dict[str, Any], rtol: Any, ato
         a, k = pytree.tree_unflatten(own, spec)
         return op(*a, **k)
 
+    _check_gradients(op, *_copied(args, kwargs))
     with ingot.no_grad():
         own_args, own_kwargs = _copied(args, kwargs)
         want = op(*own_args, **own_kwargs)

@@ -61,11 +61,11 @@ TABLE: dict[str, str] = {
 # Names of torch._C that Python defines.
 _DISPATCH = """
     DisableTorchFunction DisableTorchFunctionSubclass DispatchKey DispatchKeySet _ExcludeDispatchKeyGuard
-    _dispatch_get_all_op_names _dispatch_get_registrations_for_dispatch_key _dispatch_has_kernel
-    _get_accelerator _get_privateuse1_backend_name _jit_can_fuse_on_cpu _jit_can_fuse_on_gpu _jit_nvfuser_enabled
-    _jit_override_can_fuse_on_cpu _jit_override_can_fuse_on_gpu _jit_set_nvfuser_enabled _jit_set_nvfuser_guard_mode
-    _jit_set_profiling_executor _jit_set_profiling_mode _jit_set_texpr_fuser_enabled _jit_texpr_fuser_enabled
-    _log_api_usage_once _set_math_sdp_allow_fp16_bf16_reduction
+    _AutoDispatchBelowAutograd _dispatch_get_all_op_names _dispatch_get_registrations_for_dispatch_key
+    _dispatch_has_kernel _get_accelerator _get_privateuse1_backend_name _jit_can_fuse_on_cpu _jit_can_fuse_on_gpu
+    _jit_nvfuser_enabled _jit_override_can_fuse_on_cpu _jit_override_can_fuse_on_gpu _jit_set_nvfuser_enabled
+    _jit_set_nvfuser_guard_mode _jit_set_profiling_executor _jit_set_profiling_mode _jit_set_texpr_fuser_enabled
+    _jit_texpr_fuser_enabled _log_api_usage_once _set_math_sdp_allow_fp16_bf16_reduction
 """
 # Distributions, by PyTorch's file: several are in one file here.
 _DISTRIBUTIONS = {

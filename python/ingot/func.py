@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import ingot
 from ingot import _C
 from ingot._C import GuardOnDataDependentSymNode, Tensor
 from ingot._library.custom_ops import NoFakeImplError
+from ingot._library.simple_registry import singleton
 from ingot.nn.utils.stateless import functional_call
-from ingot.utils._pytree import tree_flatten, tree_map, tree_unflatten
+from ingot.utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_map, tree_unflatten
 
 __all__ = [
     "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
@@ -65,7 +66,7 @@ def _input(value: Any) -> Any:
         raise ValueError(f"Thing passed to transform API must be Tensor, got {type(value)}")
     if not _is_differentiable(value):
         return value
-    return value.view_as(value) if value.requires_grad else value.detach().requires_grad_()
+    return value.view_as(value) if value.requires_grad else _C.tensor_alias(value).requires_grad_()
 
 
 def _depends_on_others(value: Tensor, fresh: set[int]) -> bool:
@@ -99,7 +100,7 @@ class _Level:
             if not isinstance(t, Tensor) or not t.requires_grad:
                 return t
             if id(t) in self.fresh or not _depends_on_others(t, self.fresh):
-                return t.detach()
+                return _C.tensor_alias(t)
             return t
 
         return tree_map(cut, value)
@@ -184,7 +185,8 @@ def grad_and_value(func: Callable, argnums: Any = 0, has_aux: bool = False) -> C
                     "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
                     f"{value.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
                 )
-            found = tree_unflatten(level.gradients([value], [ingot.ones_like(value)]), level.spec)
+            seed = ingot.ones_like(value, memory_format=ingot.preserve_format)
+            found = tree_unflatten(level.gradients([value], [seed]), level.spec)
             found = level.close(found if isinstance(argnums, tuple) else found[0])
             value, aux = level.close(value), level.close(aux)
         return (found, (value, aux)) if has_aux else (found, value)
@@ -515,6 +517,9 @@ def vmap(
         return [(ingot.stack(column), True) for column in zip(*rows)]
 
     def whole(flat: list, spec: Any, dims: list, n: int) -> Any:
+        rule = _rule_of(func)
+        if rule is not None:
+            return _placed(*_by_rule(rule, flat, spec, dims, VmapInfo(n, randomness)), out_dims, n, name)
         at = [i for i, leaf in enumerate(flat) if isinstance(leaf, Tensor)]
         made: list = []
 
@@ -542,6 +547,40 @@ def vmap(
         return _placed(columns, out_spec, out_dims, n, name)
 
     return run
+
+
+class VmapInfo(NamedTuple):
+    """What the vmap rule of an operator is told of the call."""
+
+    batch_size: int
+    randomness: str
+
+
+def _rule_of(func: Any) -> Callable | None:
+    """What torch.library.register_vmap was given for an operator."""
+    overload = getattr(func, "_opoverload", func)
+    if isinstance(overload, _C.OpOverloadPacket):
+        overload = getattr(overload, "default", None)
+    return singleton.find(overload).vmap if isinstance(overload, _C.OpOverload) else None
+
+
+def _by_rule(rule: Callable, flat: list, spec: Any, dims: list, info: VmapInfo) -> tuple[list, Any]:
+    """The results of a rule, with the slices in dim 0 where there are slices, and their structure."""
+    args, kwargs = tree_unflatten(flat, spec)
+    answer = rule(info, tree_unflatten(dims, spec)[0], *args, **kwargs)
+    if not (isinstance(answer, tuple) and len(answer) == 2):
+        raise RuntimeError("Expected the vmap staticmethod to have two returns, an output and out_dims with pytree "
+                           f"structure compatible with the output. Got a {type(answer)} instead")  # fmt: skip
+    values, out_spec = tree_flatten(answer[0])
+    found = _broadcast_to_and_flatten(answer[1], out_spec, is_leaf=lambda d: d is None)
+    if found is None:
+        raise RuntimeError(
+            "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
+            f"out_dims={answer[1]} to be compatible with the structure of `output`. out_dims has structure "
+            f"{tree_flatten(answer[1])[1]} but output has structure {out_spec}. For more details, please see "
+            "https://pytorch.org/docs/main/notes/extending.func.html"
+        )
+    return [(v, False) if d is None else (v.movedim(d, 0), True) for v, d in zip(values, found)], out_spec
 
 
 _ITEM = (

@@ -16,8 +16,8 @@ from ingot._library.custom_ops import CustomOpDef, custom_op
 from ingot._library.fake_impl import FakeImplCtx, get_ctx
 from ingot._library.infer_schema import infer_schema
 from ingot._library.kernels import device_key, fallthrough_kernel, find_key, implement
-from ingot._library.registry import singleton
-from ingot._library.utils import get_source, is_builtin, lookup_op, parse_namespace
+from ingot._library.simple_registry import singleton
+from ingot._library.utils import Kernel, get_source, is_builtin, lookup_op, parse_namespace
 
 __all__ = [
     "CustomOpDef", "FakeImplCtx", "Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "impl",
@@ -57,6 +57,7 @@ class Library:
         self.ns = ns
         self.kind = kind
         self.dispatch_key = dispatch_key
+        self.m: Any = object()  # PyTorch's library of C++; None: this one is destroyed
         self._defined: list[Any] = []
         self._implemented: list[tuple[Any, str]] = []
 
@@ -135,6 +136,7 @@ class Library:
             _C.library_undefine(overload)
         self._defined.clear()
         self._implemented.clear()
+        self.m = None
         if self.kind == "DEF":
             Library._definers.discard(self.ns)
 
@@ -196,7 +198,7 @@ def _name_of(op: Any, function: str) -> str:
     if isinstance(op, _C.OpOverload):
         return op.name()
     if not isinstance(op, str):
-        raise ValueError(f"{function}({op}): got unexpected type for op: {type(op)}")
+        raise ValueError(f"{function}(op): got unexpected type for op: {type(op)}")
     return op
 
 
@@ -220,9 +222,10 @@ def custom_ops_of(name: str) -> CustomOpDef | None:
 
 def _register_fake(overload: Any, fn: Callable, place: str) -> None:
     name, entry = overload.name(), singleton.find(overload)
-    if entry.fake_place is not None:
+    if entry.fake_impl.kernel is not None:
         raise RuntimeError(
-            f"register_fake(...): the operator {name} already has an fake impl registered at {entry.fake_place}."
+            f"register_fake(...): the operator {name} already has an fake impl registered at "
+            f"{entry.fake_impl.kernel.source}."
         )
     if is_builtin(overload) or "meta" in entry.kernels:
         raise RuntimeError(
@@ -238,7 +241,7 @@ def _register_fake(overload: Any, fn: Callable, place: str) -> None:
             "fake impls defined on them."
         )
     _C.library_impl(overload, "fake", fake_impl.with_ctx(overload, fn))
-    entry.fake_place = place
+    entry.fake_impl.kernel = Kernel(fn, place)
 
 
 def register_fake(
@@ -260,7 +263,7 @@ def register_fake(
         except AttributeError:
             raise RuntimeError(f"operator {name} does not exist") from None
         if allow_override:
-            singleton.find(overload).fake_place = None
+            singleton.find(overload).fake_impl.kernel = None
         _register_fake(overload, fn, place)
         return fn
 
@@ -282,6 +285,7 @@ def register_autograd(
         return
     overload = op if isinstance(op, _C.OpOverload) else lookup_op(op)
     autograd.check_functional(overload, overload._schema)
+    autograd.check_positional(overload._schema)
     _C.library_impl(overload, "autograd", autograd.AutogradRule(overload, backward, setup_context))
 
 
@@ -293,8 +297,8 @@ def _overload_of(op: Any, function: str) -> Any:
 
 
 def register_vmap(op: Any, func: Callable | None = None, /, *, lib: Any = None) -> Any:
-    """Keeps the rule func(info, in_dims, *args) -> (results, out_dims). vmap does not use it: it calls custom operators
-    once per slice, which gives the same results."""
+    """vmap(op) calls the rule func(info, in_dims, *args) -> (results, out_dims). Where the operator is called inside a
+    function, it runs once per slice, which gives the same results."""
     overload = _overload_of(op, "register_vmap")
 
     def register(f: Callable) -> Callable:

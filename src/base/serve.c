@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One thread, a few connections at a time, each of one request. A connection that is slow or idle
 // is closed when it is too old, so that none holds up the others.
-#define _GNU_SOURCE  // accept4, getentropy
+#define _GNU_SOURCE  // getentropy
 #include "base/serve.h"
 
 #include <arpa/inet.h>

@@ -6,7 +6,7 @@
 //
 // Waking a sleeping thread takes tens of microseconds, as long as many loops. Waiting therefore
 // starts with polling: a worker polls as long as loops have come often recently, the caller as long
-// as its workers are about to finish. A polling thread yields the processor.
+// as its workers are about to finish. A polling thread yields the processor after a while.
 //
 // After fork the child has no workers and forgets the old ones; it starts its own when it needs
 // them.
@@ -29,6 +29,8 @@ enum {
   LEAST_WATCH = 4000,     // Nanoseconds that a worker polls for the next job before it sleeps,
   MOST_WATCH = 100000,    // adapted to the previous jobs;
   JOIN_WATCH = 200000,    // the same for the caller waiting for the workers' last ranges.
+  KEEP = 50000,           // How long a polling thread keeps the processor before it yields,
+  CROWD = 10000000,       // unless a caller found the pool in use so recently.
 };
 
 typedef struct job {
@@ -58,10 +60,11 @@ static struct {
           .wake = PTHREAD_COND_INITIALIZER,
           .left = PTHREAD_COND_INITIALIZER};
 
-static atomic_bool taken;   // a loop is using the pool
-static atomic_uint opened;  // counts jobs; polling workers read it
-static atomic_uint forks;   // number of forks: a job of the parent is invalid
-static atomic_int wanted;   // 0: not set
+static atomic_bool taken;     // a loop is using the pool
+static atomic_llong crowded;  // until when several callers are taken to want it, in nanoseconds
+static atomic_uint opened;    // counts jobs; polling workers read it
+static atomic_uint forks;     // number of forks: a job of the parent is invalid
+static atomic_int wanted;     // 0: not set
 static _Thread_local bool inside;
 static _Thread_local ig_loan mine;
 static _Thread_local const void *joined;  // what was lent to the job that this worker helps with
@@ -133,15 +136,25 @@ static void work(job *j) {
   }
 }
 
+// A polling thread that yields may get the processor back after milliseconds, whoever else wants
+// it, which many loops would not have taken. It yields at once where threads of this process are
+// known to be more than processors.
+static int64_t keep_until(void) {
+  int64_t now = ig_clock_nanos();
+  return now < atomic_load_explicit(&crowded, memory_order_relaxed) ? now : now + KEEP;
+}
+
 // Polls for a job other than the one seen, until a deadline.
 static void watch_opened(unsigned seen, int64_t until) {
-  for (int i = 0;; i++) {
+  const int64_t keep = keep_until();
+  for (;;) {
     for (int k = 0; k < PAUSES; k++) {
       if (atomic_load_explicit(&opened, memory_order_relaxed) != seen) return;
       pause_cpu();
     }
-    if (ig_clock_nanos() >= until) return;
-    if (i > 2) (void)sched_yield();
+    int64_t now = ig_clock_nanos();
+    if (now >= until) return;
+    if (now >= keep) (void)sched_yield();
   }
 }
 
@@ -292,13 +305,15 @@ static void open_job(job *j) {
 }
 
 static void watch_working(const job *j, int64_t until) {
-  for (int i = 0;; i++) {
+  const int64_t keep = keep_until();
+  for (;;) {
     for (int k = 0; k < PAUSES; k++) {
       if (atomic_load_explicit(&j->working, memory_order_relaxed) == 0) return;
       pause_cpu();
     }
-    if (ig_clock_nanos() >= until) return;
-    if (i > 2) (void)sched_yield();
+    int64_t now = ig_clock_nanos();
+    if (now >= until) return;
+    if (now >= keep) (void)sched_yield();
   }
 }
 
@@ -318,8 +333,10 @@ static void close_job(job *j) {
 // False when the job has to run in the caller alone.
 static bool run_shared(job *j, int threads) {
   if (inside || threads < 2 || j->ranges < 2) return false;
-  if (atomic_load_explicit(&taken, memory_order_relaxed) || atomic_exchange(&taken, true))
+  if (atomic_load_explicit(&taken, memory_order_relaxed) || atomic_exchange(&taken, true)) {
+    atomic_store_explicit(&crowded, ig_clock_nanos() + CROWD, memory_order_relaxed);
     return false;
+  }
   int seats = threads - 1;
   if (j->ranges - 1 < seats) seats = (int)(j->ranges - 1);
   start_workers(seats);

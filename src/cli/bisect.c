@@ -130,6 +130,13 @@ static void print_reads(const side *a, const ig_divergence *d) {
   }
 }
 
+// Which run it is: its runtime, or its file if both have the same runtime.
+static void print_side(const side *x, const side *other) {
+  const char *slash = strrchr(ig_model_name(x->m), '/');
+  const char *file = slash ? slash + 1 : ig_model_name(x->m);
+  cli_out("  %s: ", is(x, other->runtime) ? file : x->runtime);
+}
+
 static void print_report(const side *a, const side *b, const ig_divergence *d) {
   cli_out("%zu of %zu values agree\n", d->agree, d->values);
   if (!d->found) {
@@ -141,13 +148,14 @@ static void print_report(const side *a, const side *b, const ig_divergence *d) {
   ig_run_trace_value y;
   (void)ig_run_trace_at(a->t, (size_t)d->first.a, &x);
   cli_put(stdout, CLI_RED, "first difference%s\n", d->in_outputs ? "" : ", outputs agree");
-  cli_out("  %s: ", a->runtime);
+  print_side(a, b);
   print_place(&x);
   if (d->first.b < 0) {
-    cli_out("  %s: nothing corresponds to it\n", b->runtime);
+    print_side(b, a);
+    cli_out("nothing corresponds to it\n");
   } else {
     (void)ig_run_trace_at(b->t, (size_t)d->first.b, &y);
-    cli_out("  %s: ", b->runtime);
+    print_side(b, a);
     print_place(&y);
     print_numbers(&x, &y, &d->first.diff);
   }

@@ -16,18 +16,21 @@ static int save_inputs(ig_ctx *c, const ig_model *m, const ig_session *s, const 
   const ig_model_port *const *ports = NULL;
   size_t n = ig_model_inputs(m, &ports);
   ig_weight *list = calloc(n + 1, sizeof *list);
-  char(*names)[260] = calloc(n + 1, sizeof *names);
   size_t k = 0;
-  for (size_t i = 0; list && names && i < n; i++) {
+  bool ok = list != NULL;
+  for (size_t i = 0; ok && i < n; i++) {
     const ig_value *v = ig_session_input_at(s, i);
     if (!v || v->kind != IG_KIND_TENSOR) continue;
-    (void)snprintf(names[k], sizeof *names, "i%s", ports[i]->name);
-    list[k] = (ig_weight){.name = names[k], .tensor = v->tensor};
-    k++;
+    size_t cap = strlen(ports[i]->name) + 2;
+    char *name = malloc(cap);
+    ok = name != NULL;
+    if (!ok) break;
+    (void)snprintf(name, cap, "i%s", ports[i]->name);
+    list[k++] = (ig_weight){.name = name, .tensor = v->tensor};
   }
-  int code = list && names ? cli_save_arrays(c, path, list, k) : cli_no_memory();
+  int code = ok ? cli_save_arrays(c, path, list, k) : cli_no_memory();
+  for (size_t i = 0; i < k; i++) free((void *)list[i].name);
   free(list);
-  free(names);
   return code;
 }
 

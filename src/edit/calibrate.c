@@ -9,7 +9,6 @@
 #include "tensor/copy.h"
 
 static void count(ig_ed_range *r, const float *at, int64_t n, bool bins) {
-  double scale = r->largest > 0 ? IG_ED_BINS / r->largest : 0;
   for (int64_t i = 0; i < n; i++) {
     double x = (double)at[i];
     if (!isfinite(x)) {
@@ -21,7 +20,7 @@ static void count(ig_ed_range *r, const float *at, int64_t n, bool bins) {
     double size = fabs(x);
     if (!bins && size > r->largest) r->largest = size;
     if (bins && r->bins) {
-      double place = size * scale;
+      double place = size > 0 ? size / r->largest * IG_ED_BINS : 0;  // largest may be tiny
       r->bins[place >= IG_ED_BINS ? IG_ED_BINS - 1 : (size_t)place]++;
     }
   }
@@ -33,13 +32,14 @@ static void on_tensor(ig_ed_ranges *all, const char *name, const ig_tensor *t) {
   ig_map_value *at = ig_map_find(&all->at, name);
   if (!at) {
     const char *kept = ig_ed_text(e, "%s", name);
-    at = ig_ed_ok(e) ? ig_map_put(&all->at, kept) : NULL;
+    at = ig_ed_ok(e) ? ig_ed_put(e, &all->at, kept) : NULL;
     ig_ed_range *r = at ? ig_ed_push(e, 1, sizeof *r) : NULL;
     if (!r) return;
     *r = (ig_ed_range){.low = 0, .high = 0, .finite = true};
     at->ptr = r;
   }
   ig_ed_range *r = at->ptr;
+  if (!r) return;
   if (all->bins && !r->bins) r->bins = ig_ed_push(e, IG_ED_BINS, sizeof *r->bins);
   ig_scope s = ig_scope_open(e->c);
   int64_t n = ig_tensor_numel(t);

@@ -139,9 +139,8 @@ static void put_node(narrowing *x, const ig_om_node *n) {
 }
 
 static void set(narrowing *x, ig_map *map, const char *value, const char *name) {
-  ig_map_value *at = ig_map_put(map, value);
+  ig_map_value *at = ig_ed_put(x->e, map, value);
   if (at) at->text = name;
-  if (!at) ig_ed_no_memory(x->e);
 }
 
 static const char *get(const ig_map *map, const char *value) {
@@ -216,27 +215,25 @@ static void keep_node(narrowing *x, const ig_om_node *n) {
     const char *name = as_wide(x, n->inputs[i]);
     if (name != n->inputs[i]) ig_ed_set_input(x->e, &to, i, name);
   }
+  const char **outputs = ig_ed_push(x->e, n->noutputs, sizeof *outputs);
+  if (!outputs) return;
+  for (size_t i = 0; i < n->noutputs; i++) {
+    outputs[i] = n->outputs[i];
+    if (!is_float(x, outputs[i]) || !ig_ed_val(&x->w, outputs[i])->out || !x->o->convert_io)
+      continue;
+    // The name becomes that of the narrow one.
+    outputs[i] = ig_ed_fresh(x->e, n->outputs[i], "float32");
+    set(x, &x->wide, n->outputs[i], outputs[i]);
+    set(x, &x->narrow, n->outputs[i], n->outputs[i]);
+  }
+  to.outputs = outputs;
   put_node(x, &to);
   for (size_t i = 0; i < n->noutputs; i++)
-    if (is_float(x, n->outputs[i]) && ig_ed_val(&x->w, n->outputs[i])->out && x->o->convert_io) {
-      // The name becomes that of the narrow one.
-      const char *inner = ig_ed_fresh(x->e, n->outputs[i], "float32");
-      ig_om_node *last = &x->nodes.at[x->nodes.n - 1];
-      const char **outputs = ig_ed_push(x->e, n->noutputs, sizeof *outputs);
-      if (!outputs) return;
-      memcpy(outputs, last->outputs, n->noutputs * sizeof *outputs);
-      outputs[i] = inner;
-      last->outputs = outputs;
-      set(x, &x->wide, n->outputs[i], inner);
-      set(x, &x->narrow, n->outputs[i], n->outputs[i]);
-      put_cast(x, inner, n->outputs[i], x->elem);
-    }
+    if (outputs[i] != n->outputs[i]) put_cast(x, outputs[i], n->outputs[i], x->elem);
 }
 
 static void narrow_node(narrowing *x, const ig_om_node *n, const ig_onnx_schema *s, uint32_t vars) {
   ig_om_node to = *n;
-  const char *held[64];
-  size_t nheld = 0;
   for (size_t i = 0; i < n->ninputs; i++) {
     const ig_onnx_param *p = ig_onnx_schema_input(s, i);
     if (!is_float(x, n->inputs[i]) || !p) continue;
@@ -251,17 +248,15 @@ static void narrow_node(narrowing *x, const ig_om_node *n, const ig_onnx_schema 
     outputs[i] = n->outputs[i];
     bool narrow = p && p->var < 32 && vars >> p->var & 1 && is_float(x, n->outputs[i]);
     if (!narrow) continue;
-    if (is_held(x, n->outputs[i]) && nheld < 64) {
-      outputs[i] = ig_ed_fresh(x->e, n->outputs[i], "narrow");
-      held[nheld++] = n->outputs[i];
-    }
+    if (is_held(x, n->outputs[i])) outputs[i] = ig_ed_fresh(x->e, n->outputs[i], "narrow");
     set(x, &x->narrow, n->outputs[i], outputs[i]);
   }
   to.outputs = outputs;
   put_node(x, &to);
-  for (size_t i = 0; i < nheld; i++) {
-    put_cast(x, get(&x->narrow, held[i]), held[i], IG_OM_FLOAT);
-    set(x, &x->wide, held[i], held[i]);
+  for (size_t i = 0; i < n->noutputs; i++) {
+    if (outputs[i] == n->outputs[i]) continue;
+    put_cast(x, outputs[i], n->outputs[i], IG_OM_FLOAT);
+    set(x, &x->wide, n->outputs[i], n->outputs[i]);
   }
 }
 
@@ -378,17 +373,16 @@ static void convert_ports(narrowing *x) {
   g->outputs = outputs;
 }
 
-static void used_by(ig_map *used, const ig_om_graph *g) {
-  for (size_t i = 0; i < g->nnodes; i++) {
+static void used_by(ig_edit *e, ig_map *used, const ig_om_graph *g) {
+  for (size_t i = 0; i < g->nnodes && ig_ed_ok(e); i++) {
     const ig_om_node *n = &g->nodes[i];
-    for (size_t k = 0; k < n->ninputs; k++) (void)ig_map_put(used, n->inputs[k]);
+    for (size_t k = 0; k < n->ninputs; k++) (void)ig_ed_put(e, used, n->inputs[k]);
     for (size_t k = 0; k < n->nattrs; k++) {
       const ig_om_attr *a = &n->attrs[k];
-      bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
-      for (size_t j = 0; graphs && !a->ref && j < a->n; j++) used_by(used, a->graphs[j]);
+      for (size_t j = 0; j < ig_ed_bodies(a); j++) used_by(e, used, a->graphs[j]);
     }
   }
-  for (size_t i = 0; i < g->noutputs; i++) (void)ig_map_put(used, g->outputs[i].name);
+  for (size_t i = 0; i < g->noutputs; i++) (void)ig_ed_put(e, used, g->outputs[i].name);
 }
 
 static void finish(narrowing *x) {
@@ -400,7 +394,7 @@ static void finish(narrowing *x) {
   g->nodes = nodes;
   g->nnodes = x->nodes.n;
   ig_map used = ig_map_make(e->c->alloc);
-  used_by(&used, g);
+  used_by(e, &used, g);
   const ig_om_tensor **inits = ig_ed_push(e, ig_mem_add(g->ninits, x->inits.n), sizeof *inits);
   size_t n = 0;
   for (size_t i = 0; inits && i < g->ninits; i++)

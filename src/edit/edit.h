@@ -27,6 +27,8 @@ void ig_ed_take_names(ig_edit *e, const ig_om_graph *g);
 void ig_ed_note(ig_edit *e, const ig_edit_note *note);
 bool ig_ed_ok(const ig_edit *e);
 void ig_ed_no_memory(ig_edit *e);
+// ig_map_put, whose failure is an error of the edit.
+ig_map_value *ig_ed_put(ig_edit *e, ig_map *map, const char *key);
 // Begin and end of an operation: names are collected; the model is resolved and checked.
 ig_status ig_ed_begin(ig_edit *e);
 ig_status ig_ed_end(ig_edit *e);
@@ -46,6 +48,7 @@ ig_om_graph *ig_ed_copy_graph(ig_edit *e, const ig_om_graph *g);
 
 bool ig_ed_is(const ig_om_node *n, const char *op);   // of the default domain
 const char *ig_ed_in(const ig_om_node *n, size_t i);  // "": absent
+size_t ig_ed_bodies(const ig_om_attr *a);             // how many graphs it holds, at a->graphs
 bool ig_ed_has_graphs(const ig_om_node *n);
 ig_om_node ig_ed_node(ig_edit *e, const ig_om_node *like, const char *op, const char *const *in,
                       size_t nin, const char *out);

@@ -37,8 +37,7 @@ static void reads_of(const ig_om_node *n, void (*fn)(void *user, const char *nam
     if (*n->inputs[i]) fn(user, n->inputs[i]);
   for (size_t k = 0; k < n->nattrs; k++) {
     const ig_om_attr *a = &n->attrs[k];
-    bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
-    for (size_t j = 0; graphs && !a->ref && j < a->n; j++) {
+    for (size_t j = 0; j < ig_ed_bodies(a); j++) {
       const ig_om_graph *g = a->graphs[j];
       for (size_t i = 0; i < g->nnodes; i++) reads_of(&g->nodes[i], fn, user);
       for (size_t i = 0; i < g->noutputs; i++) fn(user, g->outputs[i].name);
@@ -56,7 +55,7 @@ static void enters(void *user, const char *name) {
   extraction *x = b->x;
   const ig_map_value *at = ig_map_find(&x->made, name);
   if (is_weight(x, name) || (at && x->inside[at->num - 1]) || ig_map_find(&b->seen, name)) return;
-  (void)ig_map_put(&b->seen, name);
+  (void)ig_ed_put(x->e, &b->seen, name);
   push(x, false, name);
 }
 
@@ -64,7 +63,7 @@ static void leaves(void *user, const char *name) {
   border *b = user;
   const ig_map_value *at = ig_map_find(&b->x->made, name);
   if (!at || !b->x->inside[at->num - 1] || ig_map_find(&b->seen, name)) return;
-  (void)ig_map_put(&b->seen, name);
+  (void)ig_ed_put(b->x->e, &b->seen, name);
   push(b->x, true, name);
 }
 
@@ -164,34 +163,52 @@ static ig_status walk_back(extraction *x, bool given) {
   return x->e->c->status;
 }
 
+typedef struct readers {
+  ig_edit *e;
+  ig_map used;
+} readers;
+
 static void read_by(void *user, const char *name) {
-  ig_map *used = user;
-  ig_map_value *at = ig_map_put(used, name);
-  if (at) at->num = 1;
+  readers *r = user;
+  (void)ig_ed_put(r->e, &r->used, name);
+}
+
+// A node that is needed for another of its results makes values too at which the part begins: these
+// get other names.
+static void rename_begins(extraction *x, ig_om_node *n) {
+  for (size_t i = 0; i < n->noutputs; i++) {
+    if (!*n->outputs[i] || !ig_map_find(&x->from, n->outputs[i])) continue;
+    const char **outputs = ig_ed_push(x->e, n->noutputs, sizeof *outputs);
+    if (!outputs) return;
+    memcpy(outputs, n->outputs, n->noutputs * sizeof *outputs);
+    outputs[i] = ig_ed_fresh(x->e, n->outputs[i], "unused");
+    n->outputs = outputs;
+  }
 }
 
 static void cut(extraction *x) {
   ig_edit *e = x->e;
   ig_om_graph *g = x->g;
-  ig_map used = ig_map_make(e->c->alloc);
+  readers r = {e, ig_map_make(e->c->alloc)};
   ig_om_node *nodes = ig_ed_push(e, g->nnodes, sizeof *nodes);
   size_t n = 0;
   for (size_t i = 0; nodes && i < g->nnodes; i++) {
     if (!x->keep[i]) continue;
-    nodes[n++] = g->nodes[i];
-    reads_of(&g->nodes[i], read_by, &used);
+    nodes[n] = g->nodes[i];
+    rename_begins(x, &nodes[n++]);
+    reads_of(&g->nodes[i], read_by, &r);
   }
-  for (size_t i = 0; i < x->ends.n; i++) read_by(&used, x->ends.at[i]);
+  for (size_t i = 0; i < x->ends.n; i++) read_by(&r, x->ends.at[i]);
   const ig_om_tensor **inits = ig_ed_push(e, g->ninits, sizeof *inits);
   size_t ninits = 0;
   for (size_t i = 0; inits && i < g->ninits; i++)
-    if (ig_map_find(&used, g->inits[i]->name)) inits[ninits++] = g->inits[i];
+    if (ig_map_find(&r.used, g->inits[i]->name)) inits[ninits++] = g->inits[i];
   ig_om_info *inputs = ig_ed_push(e, ig_mem_add(x->begins.n, g->ninputs), sizeof *inputs);
   size_t nin = 0;
   for (size_t i = 0; inputs && i < x->begins.n; i++)
-    if (ig_map_find(&used, x->begins.at[i])) inputs[nin++] = *info_of(x, x->begins.at[i]);
+    if (ig_map_find(&r.used, x->begins.at[i])) inputs[nin++] = *info_of(x, x->begins.at[i]);
   for (size_t i = 0; inputs && i < g->ninputs; i++) {
-    bool weight = g->input_defaults[i] && ig_map_find(&used, g->inputs[i].name);
+    bool weight = g->input_defaults[i] && ig_map_find(&r.used, g->inputs[i].name);
     if (weight && !ig_map_find(&x->from, g->inputs[i].name)) inputs[nin++] = g->inputs[i];
   }
   ig_om_info *outputs = ig_ed_push(e, x->ends.n, sizeof *outputs);
@@ -204,7 +221,7 @@ static void cut(extraction *x) {
     for (size_t k = 0; k < x->ends.n; k++) port |= strcmp(x->ends.at[k], g->values[i].name) == 0;
     if (at && x->keep[at->num - 1] && !port) values[nvalues++] = g->values[i];
   }
-  ig_map_free(&used);
+  ig_map_free(&r.used);
   if (!ig_ed_ok(e)) return;
   g->nodes = nodes;
   g->nnodes = n;
@@ -223,7 +240,7 @@ static void index_graph(extraction *x) {
   for (size_t i = 0; i < g->nnodes; i++) {
     for (size_t k = 0; k < g->nodes[i].noutputs; k++) {
       ig_map_value *at =
-          *g->nodes[i].outputs[k] ? ig_map_put(&x->made, g->nodes[i].outputs[k]) : NULL;
+          *g->nodes[i].outputs[k] ? ig_ed_put(x->e, &x->made, g->nodes[i].outputs[k]) : NULL;
       if (at) at->num = i + 1;
     }
   }
@@ -232,9 +249,9 @@ static void index_graph(extraction *x) {
                              : i < g->ninputs + g->noutputs
                                  ? &g->outputs[i - g->ninputs]
                                  : &g->values[i - g->ninputs - g->noutputs];
-    ig_map_value *at = ig_map_put(&x->infos, info->name);
+    ig_map_value *at = ig_ed_put(x->e, &x->infos, info->name);
     if (at && !at->ptr) at->ptr = (void *)info;
-    if (i < g->ninputs && !g->input_defaults[i]) (void)ig_map_put(&x->input, info->name);
+    if (i < g->ninputs && !g->input_defaults[i]) (void)ig_ed_put(x->e, &x->input, info->name);
   }
 }
 
@@ -250,7 +267,7 @@ static void dedupe(extraction *x) {
   n = 0;
   for (size_t i = 0; i < x->begins.n; i++) {
     bool twice = ig_map_find(&x->from, x->begins.at[i]) != NULL;
-    if (!twice) (void)ig_map_put(&x->from, x->begins.at[i]);
+    if (!twice) (void)ig_ed_put(x->e, &x->from, x->begins.at[i]);
     if (!twice) x->begins.at[n++] = x->begins.at[i];
   }
   x->begins.n = n;

@@ -16,11 +16,8 @@ static void on_type(void *user, const char *name, int elem, int ndim, const int6
   inferring *f = user;
   ig_om_type *t = ig_ed_push(f->e, 1, sizeof *t);
   ig_om_dim *to = ig_ed_push(f->e, ndim > 0 ? (size_t)ndim : 0, sizeof *to);
-  ig_map_value *at = ig_map_put(&f->at, name);
-  if (!t || !to || !at) {
-    ig_ed_no_memory(f->e);
-    return;
-  }
+  ig_map_value *at = ig_ed_put(f->e, &f->at, name);
+  if (!t || !to || !at) return;
   for (int d = 0; d < ndim; d++) {
     bool named = dims[d] < 0 && texts[d] && *texts[d];
     to[d] = (ig_om_dim){dims[d], named ? ig_ed_text(f->e, "%s", texts[d]) : NULL, NULL};

@@ -56,9 +56,9 @@ static ig_status join(merging *x, const char *output, const char *input) {
   const ig_om_info *b = find(x->g->inputs, x->g->ninputs, input);
   if (!a) return no_port(x, "output", output, g->outputs, g->noutputs);
   if (!b) return no_port(x, "input of the second model", input, x->g->inputs, x->g->ninputs);
-  ig_map_value *at = ig_map_put(&x->names, b->name);
-  ig_map_value *used = ig_map_put(&x->joined, a->name);
-  if (!at || !used) return ig_fail(x->e->c, IG_NOMEM, "out of memory");
+  ig_map_value *at = ig_ed_put(x->e, &x->names, b->name);
+  ig_map_value *used = ig_ed_put(x->e, &x->joined, a->name);
+  if (!at || !used) return x->e->c->status;
   if (at->text)
     return ig_fail(x->e->c, IG_INVALID, "%s: input '%s' is joined twice", x->other->name, input);
   at->text = a->name;
@@ -83,16 +83,12 @@ static ig_status join_all(merging *x) {
 
 static void rename_value(merging *x, const char *name) {
   if (!*name) return;
-  ig_map_value *at = ig_map_put(&x->names, name);
-  if (!at) {
-    ig_ed_no_memory(x->e);
-    return;
-  }
-  if (at->text) return;
+  ig_map_value *at = ig_ed_put(x->e, &x->names, name);
+  if (!at || at->text) return;
   const char *to = x->o->prefix ? ig_ed_text(x->e, "%s%s", x->o->prefix, name) : name;
   bool taken = ig_map_find(&x->e->names, to) != NULL;
   at->text = taken ? ig_ed_fresh(x->e, to, "merged") : to;
-  if (!ig_map_put(&x->e->names, at->text)) ig_ed_no_memory(x->e);
+  (void)ig_ed_put(x->e, &x->e->names, at->text);
 }
 
 static const char *now(const merging *x, const char *name) {
@@ -108,8 +104,7 @@ static void plan_names(merging *x, const ig_om_graph *g) {
     for (size_t k = 0; k < n->noutputs; k++) rename_value(x, n->outputs[k]);
     for (size_t k = 0; k < n->nattrs; k++) {
       const ig_om_attr *a = &n->attrs[k];
-      bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
-      for (size_t j = 0; graphs && !a->ref && j < a->n; j++) plan_names(x, a->graphs[j]);
+      for (size_t j = 0; j < ig_ed_bodies(a); j++) plan_names(x, a->graphs[j]);
     }
   }
 }
@@ -151,8 +146,7 @@ static void rename_graph(merging *x, ig_om_graph *g) {
       n->name = ig_ed_text(x->e, "%s_%zu", n->name, x->e->nfresh++);
     for (size_t k = 0; k < n->nattrs; k++) {
       const ig_om_attr *a = &n->attrs[k];
-      bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
-      for (size_t j = 0; graphs && !a->ref && j < a->n; j++) rename_graph(x, a->graphs[j]);
+      for (size_t j = 0; j < ig_ed_bodies(a); j++) rename_graph(x, a->graphs[j]);
     }
   }
 }
@@ -247,7 +241,7 @@ static ig_status merge(merging *x) {
     return ig_fail(e->c, IG_UNSUPPORTED, "%s: sparse weights are not merged", x->other->name);
   IG_RETURN_IF_ERR(merge_opsets(x));
   IG_RETURN_IF_ERR(join_all(x));
-  for (size_t i = 0; i < a->nnodes; i++) (void)ig_map_put(&x->nodes, a->nodes[i].name);
+  for (size_t i = 0; i < a->nnodes; i++) (void)ig_ed_put(e, &x->nodes, a->nodes[i].name);
   plan_names(x, b);
   rename_graph(x, b);
   IG_RETURN_IF_ERR(merge_functions(x));

@@ -15,6 +15,11 @@ const char *ig_ed_in(const ig_om_node *n, size_t i) {
   return i < n->ninputs ? n->inputs[i] : "";
 }
 
+size_t ig_ed_bodies(const ig_om_attr *a) {
+  bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
+  return graphs && !a->ref ? a->n : 0;
+}
+
 bool ig_ed_has_graphs(const ig_om_node *n) {
   for (size_t i = 0; i < n->nattrs; i++)
     if (n->attrs[i].type == IG_OM_ATTR_GRAPH || n->attrs[i].type == IG_OM_ATTR_GRAPHS) return true;

@@ -120,7 +120,10 @@ static ig_om_tensor *scales_of(quantizing *q, const grid *g, const double *at, c
     double *s = &scale[scale_at(g, i)];
     if (fabs(at[i]) > *s) *s = fabs(at[i]);
   }
-  for (int64_t i = 0; i < t->numel; i++) scale[i] = scale[i] > 0 ? scale[i] / g->limit : 1;
+  for (int64_t i = 0; i < t->numel; i++) {
+    scale[i] = (double)(float)(scale[i] / g->limit);
+    if (!(scale[i] > 0)) scale[i] = 1;  // all zeros, or numbers too small to be divided
+  }
   ig_ed_store(t, scale);
   return t;
 }
@@ -192,7 +195,7 @@ static void quantize_weight(quantizing *q, const ig_om_node *n, const ig_om_tens
   ig_ed_set_int(e, &dq, "axis", g.axis);
   if (four) ig_ed_set_int(e, &dq, "block_size", block);
   put_node(q, &dq);
-  ig_map_value *known = ig_map_put(&q->scales, name);
+  ig_map_value *known = ig_ed_put(e, &q->scales, name);
   if (known) known->ptr = scales;
 }
 
@@ -206,18 +209,17 @@ static void note_readers(quantizing *q, const ig_om_graph *g, bool inner) {
     bool layer = s && !inner && !is_kept(q, n) && (s->product || q->o->how != IG_QUANTIZE_INT4) &&
                  (strcmp(s->op, "Gather") != 0 || ig_ed_int(n, "axis", 0) == 0);
     for (size_t k = 0; k < n->ninputs; k++) {
-      ig_map_value *at = ig_map_put(&q->readers, n->inputs[k]);
+      ig_map_value *at = ig_ed_put(q->e, &q->readers, n->inputs[k]);
       if (at && !(layer && k == s->weight)) at->num = BY_OTHERS;
       if (at && at->num == UNREAD) at->num = BY_LAYERS;
     }
     for (size_t k = 0; k < n->nattrs; k++) {
       const ig_om_attr *a = &n->attrs[k];
-      bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
-      for (size_t j = 0; graphs && !a->ref && j < a->n; j++) note_readers(q, a->graphs[j], true);
+      for (size_t j = 0; j < ig_ed_bodies(a); j++) note_readers(q, a->graphs[j], true);
     }
   }
   for (size_t i = 0; i < g->noutputs; i++) {
-    ig_map_value *at = ig_map_put(&q->readers, g->outputs[i].name);
+    ig_map_value *at = ig_ed_put(q->e, &q->readers, g->outputs[i].name);
     if (at) at->num = BY_OTHERS;
   }
 }
@@ -255,9 +257,8 @@ static affine range_of(const quantizing *q, const ig_ed_range *r) {
     if (low < -most) low = -most;
     if (high > most) high = most;
   }
-  affine a = {(high - low) / 255, 0};
+  affine a = {(double)(float)((high - low) / 255), 0};
   if (!(a.scale > 0) || !isfinite(a.scale)) a.scale = 1;
-  a.scale = (double)(float)a.scale;
   a.zero = rounded(-128 - low / a.scale, -128, 127);
   return a;
 }
@@ -266,10 +267,10 @@ static affine range_of(const quantizing *q, const ig_ed_range *r) {
 static const char *paired(quantizing *q, const char *name, double *scale) {
   ig_edit *e = q->e;
   const ig_ed_range *r = ig_ed_range_of(&q->ranges, name);
-  if (!r || !r->finite) return name;
+  if (!r || !r->finite || ig_ed_val(&q->w, name)->elem != IG_OM_FLOAT) return name;
   affine a = range_of(q, r);
   *scale = a.scale;
-  ig_map_value *at = ig_map_put(&q->inputs, name);
+  ig_map_value *at = ig_ed_put(e, &q->inputs, name);
   if (!at || at->text) return at ? at->text : name;
   ig_om_tensor *s = number(q, name, "scale", IG_OM_FLOAT, a.scale);
   ig_om_tensor *z = number(q, name, "zero_point", IG_OM_INT8, a.zero);
@@ -384,7 +385,8 @@ static void finish(quantizing *q) {
   g->nnodes = q->nodes.n;
   ig_map used = ig_map_make(e->c->alloc);
   for (size_t i = 0; i < g->nnodes; i++)
-    for (size_t k = 0; k < g->nodes[i].ninputs; k++) (void)ig_map_put(&used, g->nodes[i].inputs[k]);
+    for (size_t k = 0; k < g->nodes[i].ninputs; k++)
+      (void)ig_ed_put(e, &used, g->nodes[i].inputs[k]);
   size_t n = 0;
   for (size_t i = 0; i < g->ninits; i++) {
     const char *name = g->inits[i]->name;
@@ -460,8 +462,7 @@ static ig_status run_watched(watching *w, const ig_onnx_model *m) {
 // Bodies are shared by both models, and know the places of values in one of them.
 static ig_status compare_layers(quantizing *q, ig_onnx_model *before) {
   watching w = {.q = q, .kept = ig_map_make(q->e->c->alloc)};
-  for (size_t i = 0; i < q->layers.n; i++)
-    if (!ig_map_put(&w.kept, q->layers.at[i])) ig_ed_no_memory(q->e);
+  for (size_t i = 0; i < q->layers.n; i++) (void)ig_ed_put(q->e, &w.kept, q->layers.at[i]);
   before->arena = ig_arena_make(q->e->c->alloc);
   ig_status st = ig_om_resolve(q->e->c, before);
   if (st == IG_OK) st = run_watched(&w, before);
@@ -511,7 +512,7 @@ static ig_status quantize(quantizing *q) {
   note_readers(q, e->m.graph, false);
   for (size_t i = 0; i < e->m.graph->nnodes; i++) {
     const ig_om_node *n = &e->m.graph->nodes[i];
-    ig_map_value *at = n->noutputs ? ig_map_put(&q->makers, n->outputs[0]) : NULL;
+    ig_map_value *at = n->noutputs ? ig_ed_put(e, &q->makers, n->outputs[0]) : NULL;
     if (at) at->num = i + 1;
   }
   for (size_t i = 0; i < e->m.graph->nnodes && ig_ed_ok(e); i++) take(q, &e->m.graph->nodes[i]);

@@ -38,9 +38,8 @@ static bool concerns(const ig_edit *e, const ig_rename *r, const char *name) {
 }
 
 static void put(renaming *r, ig_map *map, const char *from, const char *to) {
-  ig_map_value *at = ig_map_put(map, from);
+  ig_map_value *at = ig_ed_put(r->e, map, from);
   if (at && !at->text) at->text = to;
-  if (!at) ig_ed_no_memory(r->e);
 }
 
 static size_t apply_to(renaming *r, const ig_rename *rule, const char *name) {
@@ -72,17 +71,28 @@ static size_t plan_nodes(renaming *r, const ig_rename *rule) {
   return n;
 }
 
+// Names of the dimensions of inputs and outputs, possibly several times. NULL after an error.
+static const char **dim_names(ig_edit *e, size_t *n) {
+  const ig_om_graph *g = e->m.graph;
+  size_t most = ig_mem_mul(ig_mem_add(g->ninputs, g->noutputs), IG_MAX_DIM);
+  const char **names = ig_ed_push(e, most, sizeof *names);
+  *n = 0;
+  for (size_t i = 0; names && i < g->ninputs + g->noutputs; i++) {
+    const ig_om_type *t = i < g->ninputs ? &g->inputs[i].type : &g->outputs[i - g->ninputs].type;
+    for (int d = 0; d < t->ndim; d++)
+      if (t->dims[d].value < 0 && t->dims[d].param) names[(*n)++] = t->dims[d].param;
+  }
+  return names;
+}
+
 static size_t plan_dims(renaming *r, const ig_rename *rule) {
-  const ig_om_graph *g = r->e->m.graph;
+  size_t count = 0;
   size_t n = 0;
-  for (size_t i = 0; i < g->ninputs + g->noutputs; i++) {
-    const ig_om_info *info = i < g->ninputs ? &g->inputs[i] : &g->outputs[i - g->ninputs];
-    for (int d = 0; d < info->type.ndim; d++) {
-      const char *name = info->type.dims[d].param;
-      const char *to = name && info->type.dims[d].value < 0 ? made(r->e, rule, name) : NULL;
-      if (to) put(r, &r->dims, name, to);
-      n += to != NULL;
-    }
+  const char **names = dim_names(r->e, &count);
+  for (size_t i = 0; names && i < count; i++) {
+    const char *to = made(r->e, rule, names[i]);
+    if (to) put(r, &r->dims, names[i], to);
+    n += to != NULL;
   }
   return n;
 }
@@ -92,6 +102,11 @@ static ig_status unknown(ig_edit *e, const ig_rename *rule) {
       [IG_RENAME_ANY] = "value", [IG_RENAME_INPUT] = "input", [IG_RENAME_OUTPUT] = "output",
       [IG_RENAME_NODE] = "node", [IG_RENAME_VALUE] = "value", [IG_RENAME_DIM] = "dimension"};
   const ig_om_graph *g = e->m.graph;
+  if (rule->kind == IG_RENAME_DIM) {
+    size_t count = 0;
+    const char **dims = dim_names(e, &count);
+    return dims ? ig_ed_unknown(e, kinds[rule->kind], rule->from, dims, count) : e->c->status;
+  }
   size_t most = ig_mem_add(ig_mem_add(g->ninputs, g->noutputs), ig_mem_add(g->nnodes, g->ninits));
   const char **names = ig_ed_push(e, most, sizeof *names);
   size_t n = 0;
@@ -139,14 +154,7 @@ static void rename_infos(renaming *r, const ig_om_info **infos, size_t n) {
   if (to) *infos = to;
 }
 
-// A sub-graph may hide a name of the graph around it.
-static bool hides(const ig_om_graph *g, const char *name) {
-  if (is_port(g->inputs, g->ninputs, name)) return true;
-  for (size_t i = 0; i < g->ninits; i++)
-    if (strcmp(g->inits[i]->name, name) == 0) return true;
-  return false;
-}
-
+// The inputs and weights of a sub-graph hide those names of the graph around it.
 static void rename_body(renaming *r, ig_om_graph *g);
 
 static void rename_node(renaming *r, ig_om_node *n) {
@@ -154,19 +162,20 @@ static void rename_node(renaming *r, ig_om_node *n) {
   rename_list(r, &n->outputs, n->noutputs);
   for (size_t k = 0; k < n->nattrs; k++) {
     const ig_om_attr *a = &n->attrs[k];
-    bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
-    for (size_t j = 0; graphs && !a->ref && j < a->n; j++) rename_body(r, a->graphs[j]);
+    for (size_t j = 0; j < ig_ed_bodies(a); j++) rename_body(r, a->graphs[j]);
   }
 }
 
 static void rename_body(renaming *r, ig_om_graph *g) {
-  const char *names[64];
-  ig_map_value kept[64];
+  size_t own = ig_mem_add(g->ninputs, g->ninits);
+  const char **names = ig_ed_push(r->e, own, sizeof *names);
+  ig_map_value *kept = ig_ed_push(r->e, own, sizeof *kept);
   size_t n = 0;
-  for (size_t i = 0; i < g->ninputs + g->ninits && n < 64; i++) {
+  if (!names || !kept) return;
+  for (size_t i = 0; i < own; i++) {
     const char *name = i < g->ninputs ? g->inputs[i].name : g->inits[i - g->ninputs]->name;
     ig_map_value *at = ig_map_find(&r->values, name);
-    if (!at || !at->text || !hides(g, name)) continue;
+    if (!at || !at->text) continue;
     names[n] = name;
     kept[n++] = *at;
     at->text = NULL;
@@ -204,8 +213,7 @@ static ig_status check_clashes(renaming *r) {
   size_t n = old ? ig_map_keys(&e->names, old) : 0;
   for (size_t i = 0; i < n && ig_ed_ok(e); i++) {
     const char *to = now(&r->values, old[i]);
-    ig_map_value *at = ig_map_put(&seen, to);
-    if (!at) ig_ed_no_memory(e);
+    ig_map_value *at = ig_ed_put(e, &seen, to);
     if (at && at->text && (to != old[i] || strcmp(now(&r->values, at->text), at->text) != 0))
       (void)ig_fail(e->c, IG_INVALID, "%s: '%s' and '%s' would both be called '%s'", e->m.name,
                     strcmp(at->text, old[i]) < 0 ? at->text : old[i],

@@ -161,7 +161,8 @@ static ig_ed_outcome gemm_of(ig_ed_work *w, ig_om_node *n, size_t i) {
   const ig_ed_value *c = ig_ed_val(w, ig_ed_in(n, 1 - i));
   const ig_om_node *first = ig_ed_maker(w, ig_ed_in(n, i));
   bool matmul = first && ig_ed_is(first, "MatMul");
-  bool gemm = first && ig_ed_is(first, "Gemm") && !*ig_ed_in(first, 2);
+  bool gemm = first && ig_ed_is(first, "Gemm") && !*ig_ed_in(first, 2) &&
+              ig_ed_float(first, "beta", 1) == 1;  // which had nothing to multiply so far
   bool real =
       ig_ed_is_real(product->elem) && (product->elem != IG_OM_BFLOAT16 || ig_ed_opset(w->e) >= 13);
   if ((!matmul && !gemm) || product->reads > 1 || product->out || product->ndim != 2 || !real ||

@@ -96,7 +96,8 @@ static ig_ed_outcome reshape_linear(ig_ed_work *w, ig_om_node *n) {
   const int64_t *shape = ig_ed_known_ints(w, ig_ed_in(n, 1), &count);
   const ig_ed_value *sum = ig_ed_val(w, ig_ed_in(n, 0));
   const ig_om_node *add = ig_ed_maker_is(w, ig_ed_in(n, 0), "Add");
-  if (!shape || !add || sum->reads > 1 || w->options->keep_fused) return IG_ED_KEPT;
+  if (!shape || !add || sum->reads > 1 || w->options->keep_fused || ig_ed_opset(w->e) < 7)
+    return IG_ED_KEPT;
   for (size_t i = 0; i < count; i++)
     if (shape[i] == 0) return IG_ED_KEPT;  // a size of the operand that it has no more
   size_t k = ig_ed_maker_is(w, ig_ed_in(add, 0), "MatMul") ? 0 : 1;
@@ -238,9 +239,36 @@ static ig_ed_outcome slice(ig_ed_work *w, ig_om_node *n) {
 
 // ---- shapes
 
-// Concatenated vectors: neighbours that are constant become one, and concatenations in the
-// concatenation are taken apart.
-static ig_ed_outcome concat(ig_ed_work *w, ig_om_node *n) {
+static int64_t concat_axis(ig_ed_work *w, const ig_om_node *n) {
+  int64_t axis = ig_ed_int(n, "axis", 1);  // 1: before opset 4
+  int ndim = ig_ed_val(w, n->outputs[0])->ndim;
+  return axis < 0 && ndim > 0 ? axis + ndim : axis;
+}
+
+// The operands of a concatenation in the concatenation, along the same axis, which nothing else
+// reads.
+static ig_ed_outcome concat_chain(ig_ed_work *w, ig_om_node *n) {
+  for (size_t i = 0; i < n->ninputs; i++) {
+    const ig_om_node *first = ig_ed_maker_is(w, n->inputs[i], "Concat");
+    if (!first || ig_ed_val(w, n->inputs[i])->reads > 1 || first->ninputs == 0) continue;
+    int64_t axis = concat_axis(w, n);
+    if (axis < 0 || axis != concat_axis(w, first)) continue;
+    size_t count = ig_mem_add(n->ninputs, first->ninputs) - 1;
+    const char **in = ig_ed_push(w->e, count, sizeof *in);
+    if (!in) return IG_ED_KEPT;
+    for (size_t k = 0; k < count; k++) {
+      bool inner = k >= i && k < i + first->ninputs;
+      in[k] = inner ? first->inputs[k - i] : n->inputs[k < i ? k : k - first->ninputs + 1];
+    }
+    n->inputs = in;
+    n->ninputs = count;
+    return IG_ED_CHANGED;
+  }
+  return IG_ED_KEPT;
+}
+
+// Concatenated vectors: neighbours that are constant become one.
+static ig_ed_outcome concat_known(ig_ed_work *w, ig_om_node *n) {
   const ig_ed_value *out = ig_ed_val(w, n->outputs[0]);
   bool vector = out->ndim == 1 && out->elem == IG_OM_INT64;
   if (!vector || n->ninputs < 2) return IG_ED_KEPT;
@@ -264,6 +292,11 @@ static ig_ed_outcome concat(ig_ed_work *w, ig_om_node *n) {
   return IG_ED_KEPT;
 }
 
+static ig_ed_outcome concat(ig_ed_work *w, ig_om_node *n) {
+  ig_ed_outcome done = concat_chain(w, n);
+  return done == IG_ED_KEPT ? concat_known(w, n) : done;
+}
+
 // A number that is taken out of a vector and made a vector again: Gather with a vector of one
 // index.
 static ig_ed_outcome unsqueeze(ig_ed_work *w, ig_om_node *n) {
@@ -273,7 +306,8 @@ static ig_ed_outcome unsqueeze(ig_ed_work *w, ig_om_node *n) {
   size_t count = 0;
   const int64_t *index = ig_ed_known_ints(w, ig_ed_in(gather, 1), &count);
   const ig_ed_value *from = ig_ed_val(w, ig_ed_in(gather, 0));
-  if (!index || count != 1 || from->ndim != 1) return IG_ED_KEPT;
+  bool vector = ig_ed_val(w, n->outputs[0])->ndim == 1;
+  if (!index || count != 1 || from->ndim != 1 || !vector) return IG_ED_KEPT;
   const char *in[] = {from->name, ig_ed_const_ints(w, index, 1, n->outputs[0])};
   *n = ig_ed_node(w->e, n, "Gather", in, 2, n->outputs[0]);
   w->changed = true;

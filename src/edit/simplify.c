@@ -81,7 +81,8 @@ static bool is_common(ig_ed_work *w, const ig_om_node *n) {
     return false;
   ig_str s = ig_str_make(w->e->c->alloc);
   ig_str_add(&s, "%s %s %zu", n->domain, n->op_type, n->noutputs);
-  for (size_t i = 0; i < n->ninputs && s.n < MAX_KEY; i++) ig_str_add(&s, "|%s", n->inputs[i]);
+  for (size_t i = 0; i < n->ninputs && s.n < MAX_KEY; i++)
+    ig_str_add(&s, "|%zu:%s", strlen(n->inputs[i]), n->inputs[i]);
   for (size_t i = 0; i < n->noutputs; i++) ig_str_add(&s, "%c", *n->outputs[i] ? '1' : '0');
   bool fits = put_attrs(&s, n) && !s.failed && s.n < MAX_KEY;
   const char *kept = NULL;
@@ -141,9 +142,8 @@ static const char *outside(const body *b, const char *name) {
 }
 
 static void rename_to(body *b, const char *name, const char *to) {
-  ig_map_value *at = ig_map_put(&b->names, name);
+  ig_map_value *at = ig_ed_put(b->w->e, &b->names, name);
   if (at) at->text = to;
-  if (!at) ig_ed_no_memory(b->w->e);
 }
 
 static const ig_om_attr *referred(const body *b, const char *name) {
@@ -183,13 +183,13 @@ static void bring_attrs(body *b, ig_om_node *n) {
 
 static void bring_names(body *b, ig_om_node *n, bool fresh) {
   ig_edit *e = b->w->e;
+  const char *base = b->call && b->call->noutputs ? b->call->outputs[0] : "";
   const char **inputs = ig_ed_push(e, n->ninputs, sizeof *inputs);
   const char **outputs = ig_ed_push(e, n->noutputs, sizeof *outputs);
   if (!inputs || !outputs) return;
   for (size_t i = 0; i < n->ninputs; i++) inputs[i] = outside(b, n->inputs[i]);
   for (size_t i = 0; i < n->noutputs; i++) {
-    if (fresh && *n->outputs[i])
-      rename_to(b, n->outputs[i], ig_ed_fresh(e, b->call ? b->call->outputs[0] : "", n->op_type));
+    if (fresh && *n->outputs[i]) rename_to(b, n->outputs[i], ig_ed_fresh(e, base, n->op_type));
     outputs[i] = outside(b, n->outputs[i]);
   }
   n->inputs = inputs;
@@ -377,7 +377,7 @@ static void name_nodes(ig_edit *e) {
     ig_om_node *n = &g->nodes[i];
     while (*n->name && ig_map_find(&seen, n->name) && ig_ed_ok(e))
       n->name = ig_ed_text(e, "%s_%zu", n->name, e->nfresh++);
-    if (*n->name && !ig_map_put(&seen, n->name)) ig_ed_no_memory(e);
+    if (*n->name) (void)ig_ed_put(e, &seen, n->name);
   }
   ig_map_free(&seen);
 }
@@ -401,8 +401,7 @@ static bool calls_functions(const ig_om_graph *g) {
     if (n->function) return true;
     for (size_t k = 0; k < n->nattrs; k++) {
       const ig_om_attr *a = &n->attrs[k];
-      bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
-      for (size_t j = 0; graphs && !a->ref && j < a->n; j++)
+      for (size_t j = 0; j < ig_ed_bodies(a); j++)
         if (calls_functions(a->graphs[j])) return true;
     }
   }

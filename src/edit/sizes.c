@@ -53,8 +53,7 @@ static void set_in_graph(ig_edit *e, ig_om_graph *g, const char *name, int64_t v
   for (size_t i = 0; i < g->nnodes && ig_ed_ok(e); i++) {
     for (size_t k = 0; k < g->nodes[i].nattrs; k++) {
       const ig_om_attr *a = &g->nodes[i].attrs[k];
-      bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
-      for (size_t j = 0; graphs && !a->ref && j < a->n; j++) {
+      for (size_t j = 0; j < ig_ed_bodies(a); j++) {
         ig_om_graph *body = a->graphs[j];
         (void)set_named(e, body->inputs, body->ninputs, name, value, &body->inputs);
         set_in_graph(e, body, name, value);

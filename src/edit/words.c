@@ -14,6 +14,12 @@ void ig_ed_no_memory(ig_edit *e) {
   if (e->c->status == IG_OK) (void)ig_fail(e->c, IG_NOMEM, "out of memory");
 }
 
+ig_map_value *ig_ed_put(ig_edit *e, ig_map *map, const char *key) {
+  ig_map_value *at = ig_map_put(map, key);
+  if (!at) ig_ed_no_memory(e);
+  return at;
+}
+
 void *ig_ed_push(ig_edit *e, size_t n, size_t size) {
   void *at = ig_ed_ok(e) ? ig_arena_array(&e->m.arena, n, size) : NULL;
   if (!at) ig_ed_no_memory(e);
@@ -35,7 +41,7 @@ const char *ig_ed_text(ig_edit *e, const char *fmt, ...) {
 // ---- names
 
 static void take(ig_edit *e, const char *name) {
-  if (*name && !ig_map_put(&e->names, name)) ig_ed_no_memory(e);
+  if (*name) (void)ig_ed_put(e, &e->names, name);
 }
 
 void ig_ed_take_names(ig_edit *e, const ig_om_graph *g) {
@@ -47,8 +53,7 @@ void ig_ed_take_names(ig_edit *e, const ig_om_graph *g) {
     for (size_t k = 0; k < n->noutputs; k++) take(e, n->outputs[k]);
     for (size_t k = 0; k < n->nattrs; k++) {
       const ig_om_attr *a = &n->attrs[k];
-      bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
-      for (size_t j = 0; graphs && !a->ref && j < a->n; j++) ig_ed_take_names(e, a->graphs[j]);
+      for (size_t j = 0; j < ig_ed_bodies(a); j++) ig_ed_take_names(e, a->graphs[j]);
     }
   }
 }
@@ -208,7 +213,9 @@ ig_status ig_ed_unknown(ig_edit *e, const char *kind, const char *name, const ch
   size_t cost[SHOWN];
   for (size_t i = 0; i < SHOWN; i++) cost[i] = SIZE_MAX;
   for (size_t i = 0; i < n; i++) {
-    if (!*names[i]) continue;
+    bool listed = !*names[i];
+    for (size_t k = 0; k < SHOWN && best[k]; k++) listed |= strcmp(best[k], names[i]) == 0;
+    if (listed) continue;
     size_t d = strstr(names[i], name) ? 1 : distance(name, names[i]) + 1;
     size_t at = SHOWN;
     while (at > 0 && d < cost[at - 1]) at--;

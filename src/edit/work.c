@@ -9,13 +9,12 @@
 // ---- values
 
 ig_ed_value *ig_ed_val_put(ig_ed_work *w, const char *name) {
-  ig_map_value *at = ig_map_put(&w->values, name);
+  ig_map_value *at = ig_ed_put(w->e, &w->values, name);
   if (at && !at->ptr) {
     ig_ed_value *v = ig_ed_push(w->e, 1, sizeof *v);
     if (v) *v = (ig_ed_value){.name = name, .ndim = -1};
     at->ptr = v;
   }
-  if (!at) ig_ed_no_memory(w->e);
   return at ? at->ptr : NULL;
 }
 
@@ -96,22 +95,21 @@ static void count_reads(ig_ed_work *w, const ig_om_graph *g, bool inner) {
     }
     for (size_t k = 0; k < n->nattrs; k++) {
       const ig_om_attr *a = &n->attrs[k];
-      bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
-      for (size_t j = 0; graphs && !a->ref && j < a->n; j++) count_reads(w, a->graphs[j], true);
+      for (size_t j = 0; j < ig_ed_bodies(a); j++) count_reads(w, a->graphs[j], true);
     }
   }
 }
 
 static void note_hidden(ig_ed_work *w, const ig_om_graph *g, bool inner) {
-  for (size_t i = 0; inner && i < g->ninputs; i++) (void)ig_map_put(&w->hidden, g->inputs[i].name);
-  for (size_t i = 0; inner && i < g->ninits; i++) (void)ig_map_put(&w->hidden, g->inits[i]->name);
+  ig_map *hidden = &w->hidden;
+  for (size_t i = 0; inner && i < g->ninputs; i++) (void)ig_ed_put(w->e, hidden, g->inputs[i].name);
+  for (size_t i = 0; inner && i < g->ninits; i++) (void)ig_ed_put(w->e, hidden, g->inits[i]->name);
   for (size_t i = 0; i < g->nnodes && ig_ed_ok(w->e); i++) {
     const ig_om_node *n = &g->nodes[i];
-    for (size_t k = 0; inner && k < n->noutputs; k++) (void)ig_map_put(&w->hidden, n->outputs[k]);
+    for (size_t k = 0; inner && k < n->noutputs; k++) (void)ig_ed_put(w->e, hidden, n->outputs[k]);
     for (size_t k = 0; k < n->nattrs; k++) {
       const ig_om_attr *a = &n->attrs[k];
-      bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
-      for (size_t j = 0; graphs && !a->ref && j < a->n; j++) note_hidden(w, a->graphs[j], true);
+      for (size_t j = 0; j < ig_ed_bodies(a); j++) note_hidden(w, a->graphs[j], true);
     }
   }
 }
@@ -286,8 +284,7 @@ static void rewrite(ig_ed_work *w, ig_om_node *n, const inside *in) {
   }
   for (size_t k = 0; k < n->nattrs; k++) {
     const ig_om_attr *a = &n->attrs[k];
-    bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
-    for (size_t j = 0; graphs && !a->ref && j < a->n; j++) rewrite_graph(w, a->graphs[j], in);
+    for (size_t j = 0; j < ig_ed_bodies(a); j++) rewrite_graph(w, a->graphs[j], in);
   }
 }
 
@@ -305,17 +302,15 @@ static void rewrite_graph(ig_ed_work *w, ig_om_graph *g, const inside *up) {
 static void mark(ig_ed_work *w, ig_map *live, const ig_om_node *n);
 
 static void mark_graph(ig_ed_work *w, ig_map *live, const ig_om_graph *g) {
-  for (size_t i = 0; i < g->noutputs; i++) (void)ig_map_put(live, g->outputs[i].name);
+  for (size_t i = 0; i < g->noutputs; i++) (void)ig_ed_put(w->e, live, g->outputs[i].name);
   for (size_t i = 0; i < g->nnodes && ig_ed_ok(w->e); i++) mark(w, live, &g->nodes[i]);
 }
 
 static void mark(ig_ed_work *w, ig_map *live, const ig_om_node *n) {
-  for (size_t i = 0; i < n->ninputs; i++)
-    if (!ig_map_put(live, n->inputs[i])) ig_ed_no_memory(w->e);
+  for (size_t i = 0; i < n->ninputs; i++) (void)ig_ed_put(w->e, live, n->inputs[i]);
   for (size_t k = 0; k < n->nattrs; k++) {
     const ig_om_attr *a = &n->attrs[k];
-    bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
-    for (size_t j = 0; graphs && !a->ref && j < a->n; j++) mark_graph(w, live, a->graphs[j]);
+    for (size_t j = 0; j < ig_ed_bodies(a); j++) mark_graph(w, live, a->graphs[j]);
   }
 }
 
@@ -329,7 +324,7 @@ static bool is_live(const ig_map *live, const ig_om_node *n) {
 static void sweep(ig_ed_work *w) {
   ig_om_graph *g = w->g;
   ig_map live = ig_map_make(w->e->c->alloc);
-  for (size_t i = 0; i < g->noutputs; i++) (void)ig_map_put(&live, g->outputs[i].name);
+  for (size_t i = 0; i < g->noutputs; i++) (void)ig_ed_put(w->e, &live, g->outputs[i].name);
   bool *keep = ig_ed_push(w->e, w->nodes.n, sizeof *keep);
   for (size_t i = w->nodes.n; keep && i-- > 0 && ig_ed_ok(w->e);) {
     keep[i] = is_live(&live, &w->nodes.at[i]);
@@ -361,7 +356,7 @@ static void sweep_infos(ig_ed_work *w) {
   ig_map made = ig_map_make(w->e->c->alloc);
   for (size_t i = 0; i < g->nnodes; i++)
     for (size_t k = 0; k < g->nodes[i].noutputs; k++)
-      (void)ig_map_put(&made, g->nodes[i].outputs[k]);
+      (void)ig_ed_put(w->e, &made, g->nodes[i].outputs[k]);
   for (size_t i = 0; i < g->noutputs; i++) {
     ig_map_value *at = ig_map_find(&made, g->outputs[i].name);
     if (at) at->num = 1;  // described among the outputs

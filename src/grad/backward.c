@@ -313,8 +313,8 @@ static ig_tensor *ones(ig_ctx *c, ig_tensor *out, size_t i) {
   (void)i;
   const ig_op *op = ig_op_at(c, IG_ID_ONES_LIKE);
   if (!op) return NULL;
-  ig_value args[] = {ig_of_tensor(out), ig_none(), ig_none(),
-                     ig_none(),         ig_none(), ig_of_memory_format(IG_PRESERVE)};
+  ig_value args[] = {ig_of_tensor(out), ig_none(),         ig_none(),
+                     ig_none(),         ig_of_bool(false), ig_of_memory_format(IG_PRESERVE)};
   ig_value outs[IG_MAX_RETURNS];
   ig_call(c, op, args, outs);
   return ig_value_tensor(&outs[0]);

@@ -93,9 +93,13 @@ static bool suits_rows(const ig_conv *c, int64_t lanes) {
   return ok;
 }
 
-// A matrix of any size.
-static bool suits_matrix(const ig_conv *c) {
-  bool ok = c->channels_last && !c->transposed && c->groups == 1;
+// A matrix of any size whose sums of integers, of weights alone or of their products with inputs,
+// have 32 bits.
+static bool suits_matrix(const ig_conv *c, ig_layer_method m) {
+  enum { WEIGHT = 127, INPUT = 255 };
+  int64_t most = m == IG_LAYER_DYNAMIC8 ? INT32_MAX / (WEIGHT * INPUT) : INT32_MAX / WEIGHT;
+  bool integers = m == IG_LAYER_INT8 || m == IG_LAYER_DYNAMIC8;
+  bool ok = c->channels_last && !c->transposed && c->groups == 1 && (!integers || c->cin <= most);
   for (int d = 0; d < 3; d++)
     ok = ok && c->kernel[d] == 1 && c->stride[d] == 1 && c->padding[d] == 0;
   return ok;
@@ -104,7 +108,7 @@ static bool suits_matrix(const ig_conv *c) {
 bool ig_layer_suits(const ig_conv *c, ig_layer_method m, int64_t lanes) {
   if (c->elem != IG_ELEM_F32 || c->cin <= 0 || c->cout <= 0) return false;
   if (!is_small(c, lanes)) return false;
-  if (ig_layer_is_rows(m)) return suits_matrix(c);
+  if (ig_layer_is_rows(m)) return suits_matrix(c, m);
   if (c->channels_last) return m == IG_LAYER_PRODUCT && suits_rows(c, lanes);
   if (ig_layer_wino_size(m)) return suits_wino(c);
   if (m == IG_LAYER_DEPTH) return is_depthwise(c);

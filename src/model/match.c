@@ -73,7 +73,8 @@ static bool compare(const matcher *m, size_t i, size_t k, ig_tensor_diff *out) {
 
 static double norm_of(const ig_stats *s) {
   double finite = (double)(s->count - s->nans - s->infinities);
-  return sqrt(finite * (s->mean * s->mean + s->deviation * s->deviation));
+  double norm = sqrt(finite * (s->mean * s->mean + s->deviation * s->deviation));
+  return isnan(norm) ? INFINITY : norm;  // of numbers too large to be added; sorting needs an order
 }
 
 // qsort has no argument for the matcher.

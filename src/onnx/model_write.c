@@ -88,6 +88,15 @@ bool ig_onnx_share_weight(ig_onnx *x, const char *name, const ig_tensor *t) {
   return false;
 }
 
+// Has a weight of that name been added? A program may take one weight through several inputs.
+static bool is_added(ig_onnx *x, const char *name) {
+  ig_map_value *at = ig_map_put(&x->added, name);
+  if (!at) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+  bool before = !at || at->num;
+  if (at) at->num = 1;
+  return before;
+}
+
 static void add_weight(ig_onnx *x, const ig_node *n, const char *name, const ig_tensor *t) {
   const ig_tensor *other = given_weight(x, name);
   if (other) t = other;
@@ -100,6 +109,7 @@ static void add_weight(ig_onnx *x, const ig_node *n, const char *name, const ig_
   if (x->options->torchscript) own = ig_onnx_weight_name(x, name);
   ig_onnx_know_weight(x, own, t);
   (void)ig_onnx_set_name(x, n, own);
+  if (!x->options->torchscript && is_added(x, own)) return;
   if (!ig_onnx_share_weight(x, own, t)) push_tensor(x, own, t, true);
 }
 

@@ -64,6 +64,7 @@ typedef struct ig_onnx {
   ig_map constants;   // text of a constant -> its name
   ig_map dim_names;   // symbol -> the user's name of it
   ig_map outputs;     // names of outputs so far
+  ig_map added;       // names of weights so far; not with the TorchScript conventions
   ig_table names;     // node -> its name in the file, if different
   ig_table elements;  // node with several results -> their names (const char **)
   ig_table sources;   // symbol -> ig_onnx_source

@@ -313,15 +313,24 @@ static bool wants_fake(const ig_ctx *c, const ig_op *op, const ig_value *args) {
 
 static void missing(ig_ctx *c, const ig_op *op, bool fake) {
   const ig_schema *s = &op->schema;
-  if (fake) {
+  if (fake && !c->mode->fake && !c->mode->capture) {
+    ig_fail_text(c, IG_UNSUPPORTED,
+                 "%s::%s: attempted to run this operator with Meta tensors, but there was no fake "
+                 "impl or Meta kernel registered. You may have run into this message while using "
+                 "an operator with PT2 compilation APIs (torch.compile/torch.export); in order to "
+                 "use this operator with those APIs you'll need to add a fake impl: "
+                 "torch.library.register_fake(\"%s::%s\").",
+                 s->ns, s->name, s->ns, s->name);
+  } else if (fake) {
     ig_fail_text(c, IG_UNSUPPORTED,
                  "There was no fake impl registered for %s::%s. Operators that are captured or "
                  "called on fake tensors need one: torch.library.register_fake(\"%s::%s\").",
                  s->ns, s->name, s->ns, s->name);
   } else {
     ig_fail_text(c, IG_UNSUPPORTED,
-                 "Could not run '%s::%s' with arguments from the 'CPU' backend: no kernel is "
-                 "registered. torch.library.impl(\"%s::%s\", \"cpu\") registers one.",
+                 "Could not run '%s::%s' with arguments from the 'CPU' backend. This could be "
+                 "because the operator doesn't exist for this backend: no kernel is registered. "
+                 "torch.library.impl(\"%s::%s\", \"cpu\") registers one.",
                  s->ns, s->name, s->ns, s->name);
   }
 }

@@ -66,6 +66,10 @@ typedef void ig_kernel_fn(ig_ctx *c, const ig_op *op, const ig_value *args, ig_v
 enum { IG_PREP_STATE = 1024 };  // bytes
 typedef struct ig_prep {
   ig_need need;
+  // .pack: what run makes of arguments that stay as they are may be made once.
+  bool packs;          // before prepare: it will be
+  size_t packed_size;  // bytes of it, which prepare states; 0: nothing
+  const void *packed;  // afterwards: where it is, from a multiple of 64 on
   _Alignas(16) unsigned char state[IG_PREP_STATE];
 } ig_prep;
 typedef void ig_prepare_fn(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
@@ -82,9 +86,14 @@ typedef struct ig_exec {
   const ig_value *args;
   ig_value *outs;
   const void *state;
-  char *memory;  // pieces lie at the offsets that ig_need_take gave
+  char *memory;        // pieces lie at the offsets that ig_need_take gave
+  const void *packed;  // what .pack has made; NULL: nothing
 } ig_exec;
 typedef void ig_run_fn(const ig_exec *x);
+
+// Makes at `to` what run would make in every call of the arguments that .packs names, of which it
+// reads nothing else than the tensors.
+typedef void ig_pack_fn(const ig_exec *x, void *to);
 
 // A formula: plain calls. The first form is for one tensor result.
 typedef ig_tensor *ig_decompose_fn(ig_ctx *c, const ig_value *args);
@@ -178,6 +187,8 @@ typedef struct ig_op_def {
   ig_kernel_fn *kernel;
   ig_prepare_fn *prepare;  // instead of kernel, with run
   ig_run_fn *run;
+  ig_pack_fn *pack;  // optional, with run
+  unsigned packs;    // bit mask of arguments
   ig_decompose_fn *decompose;
   ig_decompose_outs_fn *decompose_outs;
   // PyTorch's decomposition of the operator in programs, where it differs from the formula of eager

@@ -7,18 +7,38 @@
 // Memory of the context for the runs of eager calls; more than this goes back after a call.
 enum { KEPT = 64 << 20 };
 
-void ig_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
-                ig_prep *p) {
+static void prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
+                    ig_prep *p) {
   p->need = ig_need_make(true);
+  p->packed_size = 0;
+  p->packed = NULL;
   if (op->def->prepare) op->def->prepare(c, op, args, outs, p);
   if (op->pointwise && !ig_op_has_kernel(op)) {
     ig_pointwise_prepare(c, op, args, outs[0].tensor, p);
   }
 }
 
+void ig_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
+                ig_prep *p) {
+  p->packs = false;
+  prepare(c, op, args, outs, p);
+}
+
+void ig_prepare_packing(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
+                        ig_prep *p) {
+  p->packs = op->def->pack != NULL;
+  prepare(c, op, args, outs, p);
+}
+
+void ig_prepared_pack(ig_ctx *c, const ig_op *op, const ig_prep *p, const ig_value *args,
+                      void *to) {
+  ig_exec x = {.c = c, .op = op, .args = args, .state = p->state};
+  op->def->pack(&x, to);
+}
+
 static void run(ig_ctx *c, const ig_op *op, const ig_prep *p, const ig_value *args, ig_value *outs,
                 void *memory) {
-  ig_exec x = {c, op, args, outs, p->state, memory};
+  ig_exec x = {c, op, args, outs, p->state, memory, p->packed};
   if (op->def->run) {
     op->def->run(&x);
   } else if (op->def->kernel) {
@@ -60,6 +80,8 @@ static void *memory_of(ig_ctx *c, size_t bytes) {
 void ig_prepare_and_run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   ig_prep p;
   p.need = ig_need_make(false);
+  p.packs = false;
+  p.packed = NULL;
   op->def->prepare(c, op, args, outs, &p);
   if (c->status != IG_OK) return;
   if (!p.need.pieces) {

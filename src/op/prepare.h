@@ -8,6 +8,12 @@
 
 // For operators that ig_op_is_prepared says yes to. outs are the results, real or fake.
 void ig_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs, ig_prep *p);
+// The same where the arguments that .packs names stay as they are. If p->packed_size is not 0 then,
+// p->packed has what ig_prepared_pack made, in some call with these arguments, before the first
+// run.
+void ig_prepare_packing(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
+                        ig_prep *p);
+void ig_prepared_pack(ig_ctx *c, const ig_op *op, const ig_prep *p, const ig_value *args, void *to);
 // memory: ig_need_bytes(&p->need) bytes from a multiple of 64 on.
 void ig_prepared_run(ig_ctx *c, const ig_op *op, const ig_prep *p, const ig_value *args,
                      ig_value *outs, void *memory);

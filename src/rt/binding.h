@@ -21,10 +21,12 @@ typedef struct ig_rt_step {
   ig_value *args;
   ig_value *outs;
   ig_prep *prep;  // NULL: the kernel takes memory by itself
-  bool dead;      // nobody uses its results
-  bool joined;    // nothing to do: its operands lie where its result is
-  bool sized;     // numbers among its arguments depend on the sizes of the inputs
-  bool inexact;   // its sums have another order than those of the operators that it stands for
+  const struct ig_pack_held
+      *held;     // what the kernel packs; NULL: nothing; given back with the binding
+  bool dead;     // nobody uses its results
+  bool joined;   // nothing to do: its operands lie where its result is
+  bool sized;    // numbers among its arguments depend on the sizes of the inputs
+  bool inexact;  // its sums have another order than those of the operators that it stands for
   double seconds;
 } ig_rt_step;
 
@@ -156,6 +158,8 @@ bool ig_rt_hold(ig_binding *b, ig_tensor *t);
 bool ig_rt_add_buffer(ig_binding *b, ig_tensor *t, ig_rt_place place, size_t index);
 // False after an error; p is as the kernel needs it otherwise.
 bool ig_rt_prepare_step(ig_binding *b, const ig_rt_step *s, ig_prep *p);
+// What the kernel packs of constants, once for all frames; false after an error.
+bool ig_rt_pack_step(ig_binding *b, ig_rt_step *s, ig_prep *p);
 // The buffer of a tensor; NULL: a constant.
 ig_rt_buffer *ig_rt_find(const ig_binding *b, const ig_tensor *t);
 

@@ -117,7 +117,7 @@ static bool prepare(ig_binding *b, ig_rt_frame *f) {
     if (!s->op || !ig_op_is_prepared(s->op)) continue;
     f->preps[i] = ig_arena_push(&f->memory, sizeof *f->preps[i]);
     if (!f->preps[i]) return ig_no_memory(c);
-    if (!ig_rt_prepare_step(b, s, f->preps[i])) return false;
+    if (!ig_rt_prepare_step(b, s, f->preps[i]) || !ig_rt_pack_step(b, s, f->preps[i])) return false;
   }
   return true;
 }

@@ -6,6 +6,7 @@
 #include "base/blocks.h"
 #include "base/lock.h"
 #include "kernels/conv_inner.h"
+#include "rt/binding.h"
 #include "tensor/copy.h"
 
 struct ig_packs {
@@ -14,6 +15,7 @@ struct ig_packs {
   ig_lock lock;  // held while weights are packed: whoever wants the same ones waits
   ig_pack *first;
   ig_pack *f32;  // sources of layers that stay so; nothing is packed
+  ig_pack_held *held;
   ig_pack_store store;
 };
 
@@ -237,6 +239,118 @@ void ig_packs_release(ig_packs *p, const ig_pack *k) {
   ig_lock_leave(&p->lock);
 }
 
+// ---- what kernels pack
+
+struct ig_pack_held {
+  ig_pack_held *next;
+  size_t users;
+  const ig_op *op;
+  ig_tensor **tensors;  // of the arguments, retained
+  size_t n;
+  int lanes;
+  void *data;
+  size_t bytes;
+};
+
+typedef struct collector {
+  ig_tensor **at;  // NULL: they are counted alone
+  size_t n;
+} collector;
+
+static void collect(void *user, ig_tensor *t) {
+  collector *k = user;
+  if (k->at) k->at[k->n] = t;
+  k->n++;
+}
+
+static size_t collect_all(const ig_op *op, const ig_value *args, ig_tensor **to) {
+  collector k = {.at = to};
+  for (size_t i = 0; i < op->schema.nargs; i++) {
+    if (op->def->packs >> i & 1) ig_rt_each(&args[i], collect, &k);
+  }
+  return k.n;
+}
+
+enum { ALIGN = 64 };
+
+static size_t block_bytes(const ig_pack_held *h) {
+  return ig_mem_add(h->bytes, ALIGN);
+}
+
+static void *aligned(void *p) {
+  return (char *)p + (ALIGN - (uintptr_t)p % ALIGN) % ALIGN;
+}
+
+static void free_held(const ig_packs *p, ig_pack_held *h) {
+  for (size_t i = 0; h->tensors && i < h->n; i++) ig_tensor_release(h->tensors[i]);
+  ig_mem_array_free(p->alloc, h->tensors, h->n + 1, sizeof *h->tensors);
+  ig_block_free(p->alloc, h->data, block_bytes(h));
+  ig_mem_free(p->alloc, h, sizeof *h);
+}
+
+static bool is_held(const ig_pack_held *h, const ig_op *op, size_t bytes, ig_tensor *const *tensors,
+                    size_t n) {
+  bool same = h->op == op && h->n == n && h->bytes == bytes && h->lanes == ig_layer_block();
+  for (size_t i = 0; same && i < n; i++) same = same_part(h->tensors[i], tensors[i]);
+  return same;
+}
+
+// With its tensors retained; nothing is packed yet. NULL: out of memory.
+static ig_pack_held *new_held(const ig_packs *p, const ig_op *op, size_t bytes,
+                              ig_tensor *const *tensors, size_t n) {
+  ig_pack_held *h = ig_mem_new(p->alloc, sizeof *h);
+  if (!h) return NULL;
+  *h = (ig_pack_held){.op = op, .n = n, .lanes = ig_layer_block(), .bytes = bytes};
+  h->data = block_bytes(h) < IG_SIZE_NONE ? ig_block_new(p->alloc, block_bytes(h)) : NULL;
+  ig_tensor **kept = ig_mem_array(p->alloc, n + 1, sizeof(ig_tensor *));
+  for (size_t i = 0; kept && i < n; i++) kept[i] = ig_tensor_retain(tensors[i]);
+  h->tensors = kept;
+  if (h->data && kept) return h;
+  free_held(p, h);
+  return NULL;
+}
+
+const ig_pack_held *ig_packs_hold(ig_ctx *c, ig_packs *p, const ig_op *op, const ig_prep *prep,
+                                  const ig_value *args) {
+  ig_scope scope = ig_scope_open(c);
+  size_t n = collect_all(op, args, NULL);
+  ig_tensor **tensors = ig_scope_array(c, n + 1, sizeof(ig_tensor *));
+  ig_pack_held *h = NULL;
+  if (tensors && collect_all(op, args, tensors) == n) {
+    ig_lock_take(&p->lock);
+    for (h = p->held; h && !is_held(h, op, prep->packed_size, tensors, n);) h = h->next;
+    if (!h && (h = new_held(p, op, prep->packed_size, tensors, n)) != NULL) {
+      ig_prepared_pack(c, op, prep, args, aligned(h->data));
+      for (size_t i = 0; i < n; i++) {
+        ig_pages_forget(tensors[i]->storage->data, tensors[i]->storage->bytes);
+      }
+      h->next = p->held;
+      p->held = h;
+    }
+    if (h) h->users++;
+    ig_lock_leave(&p->lock);
+  }
+  ig_scope_close(c, scope);
+  if (!h && c->status == IG_OK) fail_memory(c);
+  return h;
+}
+
+const void *ig_packs_data(const ig_pack_held *h) {
+  return aligned(h->data);
+}
+
+void ig_packs_drop(ig_packs *p, const ig_pack_held *h) {
+  ig_lock_take(&p->lock);
+  ig_pack_held **at = &p->held;
+  while (*at != h) at = &(*at)->next;
+  ig_pack_held *mine = *at;
+  if (--mine->users == 0) {
+    *at = mine->next;
+    free_held(p, mine);
+  }
+  ig_lock_leave(&p->lock);
+}
+
 // ---- layers that stay f32
 
 bool ig_packs_keep_f32(ig_ctx *c, ig_packs *p, const ig_pack_source *s) {
@@ -281,6 +395,7 @@ size_t ig_packs_count(ig_packs *p) {
   size_t n = 0;
   ig_lock_take(&p->lock);
   for (const ig_pack *k = p->first; k; k = k->next) n++;
+  for (const ig_pack_held *h = p->held; h; h = h->next) n++;
   ig_lock_leave(&p->lock);
   return n;
 }

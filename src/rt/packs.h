@@ -5,7 +5,7 @@
 #define RT_PACKS_H_
 
 #include "kernels/layer.h"
-#include "tensor/tensor.h"
+#include "op/prepare.h"
 
 typedef struct ig_packs ig_packs;
 
@@ -65,6 +65,15 @@ void ig_packs_release(ig_packs *p, const ig_pack *k);
 bool ig_packs_keep_f32(ig_ctx *c, ig_packs *p, const ig_pack_source *s);  // false after an error
 bool ig_packs_keeps_f32(ig_ctx *c, ig_packs *p, const ig_pack_source *s);
 void ig_packs_each_f32(ig_packs *p, void (*fn)(void *user, const ig_pack_source *s), void *user);
+
+// What a kernel has packed of arguments that stay as they are (ig_prepared_pack).
+typedef struct ig_pack_held ig_pack_held;
+// What such a call has packed before, or packs now; NULL after an error. To be given back. It lies
+// at ig_packs_data.
+const ig_pack_held *ig_packs_hold(ig_ctx *c, ig_packs *p, const ig_op *op, const ig_prep *prep,
+                                  const ig_value *args);
+const void *ig_packs_data(const ig_pack_held *h);
+void ig_packs_drop(ig_packs *p, const ig_pack_held *h);
 
 // Calls fn for every pack in use.
 void ig_packs_each(ig_packs *p, void (*fn)(void *user, const ig_pack *k), void *user);

@@ -43,12 +43,20 @@ ig_plan *ig_plan_create(ig_ctx *c, const ig_plan_source *source, unsigned withou
   return NULL;
 }
 
+static void drop_packed(const ig_binding *b) {
+  for (size_t i = 0; i < b->steps.n; i++) {
+    const ig_rt_step *s = &b->steps.at[i];
+    if (s->held) ig_packs_drop(b->plan->packs, s->held);
+  }
+}
+
 static void free_binding(ig_binding *b) {
   if (!b) return;
   ig_ctx *c = b->plan->c;
   ig_rt_free_frames(b);
   ig_rt_free_symbols(b);
   ig_rt_free_layers(b);
+  drop_packed(b);
   for (size_t i = 0; i < b->held.n; i++) ig_tensor_release(b->held.at[i]);
   for (size_t i = 0; i < b->buffers.n; i++) ig_ref_release(&b->buffers.at[i].storage->ref);
   ig_vec_free(c->alloc, &b->held);
@@ -162,14 +170,44 @@ static bool fits(const ig_binding *b, const ig_value *inputs) {
 
 // ---- making a binding
 
+typedef struct inspection {
+  const ig_binding *b;
+  bool constant;
+} inspection;
+
+static void inspect(void *user, ig_tensor *t) {
+  inspection *i = user;
+  i->constant = i->constant && !ig_is_fake(t) && !ig_rt_find(i->b, t);
+}
+
+// Does the kernel pack arguments, which are all constants?
+static bool packs_constants(const ig_binding *b, const ig_rt_step *s) {
+  inspection i = {b, s->op->def->pack != NULL};
+  for (size_t a = 0; i.constant && a < s->op->schema.nargs; a++) {
+    if (s->op->def->packs >> a & 1) ig_rt_each(&s->args[a], inspect, &i);
+  }
+  return i.constant;
+}
+
 bool ig_rt_prepare_step(ig_binding *b, const ig_rt_step *s, ig_prep *prep) {
   ig_ctx *c = b->plan->c;
-  ig_prepare(c, s->op, s->args, s->outs, prep);
+  if (packs_constants(b, s)) {
+    ig_prepare_packing(c, s->op, s->args, s->outs, prep);
+  } else {
+    ig_prepare(c, s->op, s->args, s->outs, prep);
+  }
   if (c->status != IG_OK) return false;
   size_t bytes = ig_need_bytes(&prep->need);
   if (bytes >= IG_SIZE_NONE) return ig_no_memory(c);
   if (bytes > b->work) b->work = bytes;
   return true;
+}
+
+bool ig_rt_pack_step(ig_binding *b, ig_rt_step *s, ig_prep *prep) {
+  if (!prep->packed_size) return true;
+  if (!s->held) s->held = ig_packs_hold(b->plan->c, b->plan->packs, s->op, prep, s->args);
+  if (s->held) prep->packed = ig_packs_data(s->held);
+  return s->held != NULL;
 }
 
 // Everything that does not depend on the sizes that vary; comparisons of these become guards.

@@ -9,7 +9,6 @@
 typedef struct pairs {
   ig_view *v;
   ig_table items;  // node of a model -> its item
-  bool failed;
 } pairs;
 
 static uint32_t item_of(const pairs *p, const void *node) {

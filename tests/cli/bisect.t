@@ -14,9 +14,9 @@ no difference
 $ python3 -c "import ingot as torch, numpy; nn = torch.nn; [(torch.manual_seed(0), torch.export.save(torch.export.export(nn.Sequential(nn.Linear(4, 8), nn.GELU(approximate=how), nn.Linear(8, 2)), (torch.ones(3, 4),)), how + '.pt2')) for how in ('none', 'tanh')]; numpy.savez('three.npz', input=numpy.linspace(-3, 3, 12, dtype='f4').reshape(3, 4))"; ingot bisect none.pt2 tanh.pt2 -i three.npz | sed 's/max.*/max/; s/element.*/element/'
 1 of 3 values agree
 first difference
-  interpreter: gelu float32[3, 8] of aten.gelu.default
+  none.pt2: gelu float32[3, 8] of aten.gelu.default
     in 1: torch.nn.modules.activation.GELU
-  interpreter: gelu float32[3, 8] of aten.gelu.default
+  tanh.pt2: gelu float32[3, 8] of aten.gelu.default
     in 1: torch.nn.modules.activation.GELU
   max
   element

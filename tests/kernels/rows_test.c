@@ -225,6 +225,26 @@ static void same_integers_everywhere(void **state) {
   free(x);
 }
 
+// Sums of integers have 32 bits: rows that are too long for that are not taken.
+static void long_rows(void **state) {
+  enum { ROWS = 8, LONGEST = INT32_MAX / (127 * 255) };
+  (void)state;
+  const ig_layer_options o = {.method = IG_LAYER_DYNAMIC8};
+  ig_conv c = shape_of(ROWS, LONGEST + 1, 1);
+  float *ones = malloc(sizeof *ones * ROWS * (LONGEST + 1));
+  float y[ROWS];
+  assert_non_null(ones);
+  for (int i = 0; i < ROWS * (LONGEST + 1); i++) ones[i] = 1;
+  assert_int_equal(ig_layer_choose(&c, &o), IG_LAYER_NONE);
+  c = shape_of(ROWS, LONGEST, 1);
+  ig_layer *l = ig_layer_create(&c, ones, NULL, &o);
+  ig_layer_io io = {.x = ones, .y = y};
+  assert_true(ig_layer_run(l, &c, &io));
+  for (int i = 0; i < ROWS; i++) assert_true(fabsf(y[i] / LONGEST - 1) < 1e-3f);
+  ig_layer_free(l);
+  free(ones);
+}
+
 // Rows of inputs that are zero, tiny or not finite.
 static void special_inputs(void **state) {
   enum { ROWS = 8 };
@@ -292,6 +312,7 @@ int main(void) {
       cmocka_unit_test(agrees_with_rounded_weights),
       cmocka_unit_test(few_rows_of_products),
       cmocka_unit_test(same_integers_everywhere),
+      cmocka_unit_test(long_rows),
       cmocka_unit_test(special_inputs),
       cmocka_unit_test(special_weights),
       cmocka_unit_test(over_packed_memory),

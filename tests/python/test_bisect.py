@@ -122,6 +122,9 @@ def test_onnxruntime(small) -> None:
     assert same["agree"] == same["values"] > 2
     other = bisect(small / "none.pt2", small / "tanh.onnx", "-i", x, "--runtime-b", "onnxruntime")
     assert other["first"]["a"]["name"] == "gelu" and other["b"]["runtime"] == "onnxruntime"
+    long = small / "long.onnx"  # an input with a long name arrives
+    subprocess.run([INGOT, "rename", small / "tanh.onnx", long, "x=" + 400 * "x"], check=True, capture_output=True)
+    assert bisect(long, long, "--random", "--runtime-b", "onnxruntime", code=0)["first"] is None
 
 
 def test_rounded_weights(small) -> None:

@@ -132,6 +132,13 @@ CASES = {
     "a sum that grows stays": ([node("Reshape", "x s", "a"), node("MatMul", "a w", "b"), node("Add", "b c", "y")],
                                {"s": np.array([1, 120]), "w": f32(120, 7), "c": f32(5, 7)},
                                ["Reshape", "MatMul", "Add"]),
+    "a factor of what was not there": (
+        [node("Reshape", "x s", "a"), node("Gemm", "a w", "b", beta=0.5), node("Add", "b c", "y")],
+        {"s": np.array([6, 20]), "w": f32(20, 7), "c": f32(7)}, ["Reshape", "Gemm", "Add"]),
+    "concatenations": ([node("Relu", "x", "r"), node("Concat", "x r", "a", axis=1), node("Neg", "x", "n"),
+                        node("Concat", "n a x", "y", axis=-3)], {}, ["Relu", "Neg", "Concat"]),
+    "concatenations along two axes stay": ([node("Concat", "x x", "a", axis=1), node("Concat", "a a", "y", axis=0)],
+                                           {}, ["Concat", "Concat"]),
     "an output twice": ([node("Relu", "x", "a"), node("Identity", "a", "y"), node("Identity", "a", "z"),
                          node("Sigmoid", "z", "u")], {}, None),
 }
@@ -148,6 +155,37 @@ def test_simplify(name):
     if want is not None:
         assert ops(after) == want
     agrees(before, after, {"x": f32(2, 3, 4, 5)})
+
+
+def test_simplify_a_number_made_a_matrix():
+    before = model([node("Gather", "x i", "g"), node("Unsqueeze", "g ax", "y")], [("x", [5])], [("y", [1, 1])],
+                   {"i": np.array(1), "ax": np.array([0, 1])})
+    agrees(before, edit.simplify(before), {"x": f32(5)})
+
+
+def test_simplify_of_nodes_with_odd_names():
+    """Sum(a|b, c) is not Sum(a, b|c)."""
+    names = ["a|b", "c", "a", "b|c"]
+    nodes = [helper.make_node("Sum", names[:2], ["p"]), helper.make_node("Sum", names[2:], ["q"]),
+             node("Sub", "p q", "y")]
+    before = model(nodes, [(n, [3]) for n in names], [("y", [3])])
+    agrees(before, edit.simplify(before), {n: f32(3) for n in names})
+
+
+def test_simplify_of_a_call_without_results():
+    nodes = [helper.make_node("F", ["x"], [], domain="mine"), node("Relu", "x", "y")]
+    before = model(nodes, [("x", [2])], [("y", [2])])
+    before.functions.append(helper.make_function("mine", "F", ["a"], [], [node("Neg", "a", "t")],
+                                                 [helper.make_opsetid("", 17)]))
+    before.opset_import.append(helper.make_opsetid("mine", 1))
+    assert ops(edit.simplify(before)) == ["Relu"]
+
+
+def test_simplify_before_opset_7():
+    """Gemm broadcasts its third operand by itself since then."""
+    nodes = [node("MatMul", "x w", "m"), node("Add", "m c", "s", broadcast=1), node("Reshape", "s t", "y")]
+    before = model(nodes, [("x", [2, 3, 4])], [("y", [6, 5])], {"w": f32(4, 5), "c": f32(5), "t": np.array([6, 5])}, 6)
+    assert ops(edit.simplify(before)) == ["MatMul", "Add", "Reshape"]
 
 
 def test_simplify_keeps_dynamic_sizes():
@@ -250,6 +288,23 @@ def test_quantize(how, opset, limit):
     assert relative(mine(after, inputs[0])[0], run(after, inputs[0])[0]) < 0.02  # ties of rounding apart
 
 
+@pytest.mark.parametrize("how", ["int8", "int4", "qdq"])
+def test_quantize_of_tiny_numbers(how):
+    """Scales of such weights and inputs are 0 in float32."""
+    before = model([node("MatMul", "x w", "y")], [("x", [2, 32])], [("y", [2, 4])],
+                   {"w": np.full((32, 4), 1e-45, np.float32)}, 21)
+    x = {"x": np.full((2, 32), 1e-43, np.float32)}
+    after = edit.quantize(before, how, inputs=[x], percentile=99.9 if how == "qdq" else 0)
+    assert np.abs(run(after, x)[0]).max() < 1e-30
+
+
+def test_quantize_leaves_products_in_float16():
+    half = TensorProto.FLOAT16
+    before = model([node("MatMul", "x w", "y")], [("x", [2, 32], half), ("w", [32, 4], half)], [("y", [2, 4], half)])
+    x = {"x": f32(2, 32).astype(np.float16), "w": f32(32, 4).astype(np.float16)}
+    assert ops(edit.quantize(before, "qdq", inputs=[x])) == ["MatMul"]
+
+
 def test_quantize_refuses():
     with pytest.raises(RuntimeError, match="opset 17; these weights need 21"):
         edit.quantize(mlp(), "int4")
@@ -272,6 +327,20 @@ def test_dtype(dtype, kind):
         io = edit.convert_dtype(before, dtype, convert_io=True)
         assert io.graph.input[0].type.tensor_type.elem_type == kind and "Cast" not in ops(io)
         assert run(io, {"x": x["x"].astype(np.float16)})[0].dtype == np.float16
+
+
+@pytest.mark.parametrize("n", [2, 70])
+def test_dtype_of_many_outputs(n):
+    names = [f"y{i}" for i in range(n)]
+    before = model([node("Split", "x", " ".join(names), num_outputs=n)], [("x", [n, 3])],
+                   [(name, [1, 3]) for name in names], opset=18)
+    x = f32(n, 3)
+    outer = edit.convert_dtype(before, ingot.float16)
+    onnx.checker.check_model(outer, full_check=True)
+    assert {y.dtype for y in run(outer, {"x": x})} == {np.dtype(np.float32)}
+    kept = edit.convert_dtype(before, ingot.float16, convert_io=True, keep=["Split"])
+    onnx.checker.check_model(kept, full_check=True)
+    np.testing.assert_array_equal(np.concatenate(run(kept, {"x": x.astype(np.float16)})), x.astype(np.float16))
 
 
 def test_dtype_keeps_what_overflows():
@@ -301,6 +370,11 @@ def test_extract():
     assert ops(edit.extract(before, "fc2", "fc2")) == ["MatMul", "Add"]
     assert {i.name for i in front.graph.initializer} == {"w", "b"}
     agrees(before, edit.merge(front, back), x, rtol=0, atol=0)
+    split = model([node("Split", "x", "a b", num_outputs=2), node("Relu", "a", "c"), node("Add", "c b", "y")],
+                  [("x", [4])], [("y", [2])], opset=18)
+    part = edit.extract(split, ["a", "x"])  # the node that makes `a` is needed for `b`
+    onnx.checker.check_model(part, full_check=True)
+    np.testing.assert_array_equal(run(part, {"a": np.ones(2, np.float32), "x": np.zeros(4, np.float32)})[0], 1)
     with pytest.raises(Exception, match="no value, node or module 'fc3'; the most similar are"):
         edit.extract(before, "fc3")
 
@@ -316,6 +390,8 @@ def test_rename():
     assert after.graph.input[0].type.tensor_type.shape.dim[0].dim_param == "batch"
     with pytest.raises(ValueError, match="'h' and 'r' would both be called 'r'"):
         edit.rename(before, {"h": "r"})
+    with pytest.raises(Exception, match="no dimension 'm'; the most similar are 'n'($| )"):
+        edit.rename(before, {"m": "batch"}, kind="dim")
     with pytest.raises(Exception, match="no input 'z'; the most similar are 'x'"):
         edit.rename(before, {"z": "u"}, kind="input")
 

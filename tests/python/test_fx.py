@@ -133,7 +133,9 @@ def test_arguments() -> None:
     with pytest.raises(RuntimeError, match="another graph"):
         n.args = (other,)
     with pytest.raises(TypeError, match="must be a tuple"):
-        n.args = [1]
+        n.args = {1: 2}
+    n.args = [1]
+    assert n.args == (1,)
     with pytest.raises(TypeError, match="made by its graph"):
         fx.Node(g, "x", "placeholder", "x", (), {})
 

@@ -68,7 +68,7 @@ def test_errors_pass_through(lib):
         torch.ops.libtest.boom(torch.ones(1))
     lib.define("number(Tensor x) -> Tensor")
     lib.impl("number", lambda x: 3, "CPU")
-    with pytest.raises(RuntimeError, match="result 0 of its implementation is a int"):
+    with pytest.raises(RuntimeError, match="Unable to cast 3 to Tensor: result 0 of the implementation"):
         torch.ops.libtest.number(torch.ones(1))
     lib.define("pair(Tensor x) -> (Tensor, Tensor)")
     lib.impl("pair", lambda x: (x,), "CPU")

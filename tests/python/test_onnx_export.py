@@ -364,6 +364,22 @@ def test_external_weights_are_aligned_and_read_back(tmp_path: pathlib.Path) -> N
     np.testing.assert_allclose(found, net(x).detach().numpy(), rtol=1e-3, atol=1e-5)
 
 
+def test_a_weight_that_two_inputs_of_the_program_take_is_written_once() -> None:
+    class Tied(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.e = nn.Embedding(20, 8)
+
+        def forward(self, i: Any) -> Any:
+            return self.e(i).mean(1) @ self.e.weight.t()
+
+    module = Tied()
+    i = ingot.randint(0, 20, (2, 7))
+    ep = export(module, (i,))
+    assert [w.name for w in model_of(ep).graph.initializer].count("e.weight") == 1
+    agrees(ep, module, (i,))
+
+
 def test_weights_as_inputs_and_with_defaults() -> None:
     ep = export(nn.Linear(3, 2), (r(4, 3),))
     model = model_of(ep, weights_as_inputs=True)

@@ -350,6 +350,12 @@ def test_two_models_in_a_browser(pair, browser, tmp_path) -> None:
     browser.run("ingotView.select(-1)")
     browser.click(x0, y0)
     assert browser.run("ingotView.selected()") == other and browser.problems() == []
+    # A pair counts once, also if one of it is what differs first.
+    assert "1 changed" in browser.run("ingotView.legend()")
+    changed = marks(data(page.read_text()))[1]
+    page.write_text(re.sub(rf'("marks":\[(?:[-0-9]+,)*?{changed[0]}),1,', r"\1,4,", page.read_text(), count=1))
+    browser.load(page)
+    assert re.match("1 changed", browser.run("ingotView.legend()"))
 
 
 def test_costs_of_a_run(pair, tmp_path) -> None:

@@ -18,6 +18,7 @@
 #include "ir/program.h"
 #include "op/interpret.h"
 #include "rt/frame.h"
+#include "rt/packs.h"
 #include "tensor/copy.h"
 
 #include "fixture.h"  // after the calls, whose parameters have the name of its context
@@ -187,7 +188,31 @@ static ig_tensor *behind_two(ig_tensor *x) {
   return ig_mul_tensor(c, ig_contiguous(c, rest), filled(6, 1, 2));
 }
 
-static body *const bodies[] = {mixed, data_dependent, view_of_input, joined, sized};
+// Layers over 16 steps, whose weights are packed; the input's rows are the batch.
+static ig_tensor *recurrent_layers(ig_tensor *x, int64_t layers) {
+  ig_int rows = ig_tensor_size(x, 0);
+  ig_value steps = ig_of_ints((ig_int[]){ig_const(16), rows, ig_const(6)}, 3);
+  ig_value states = ig_of_ints((ig_int[]){ig_const(layers), rows, ig_const(5)}, 3);
+  ig_tensor *h = ig_zeros(c, states);
+  ig_value hx[] = {ig_of_tensor(h), ig_of_tensor(h)};
+  ig_value params[] = {ig_of_tensor(filled(20, 6, -1)), ig_of_tensor(filled(20, 5, 1)),
+                       ig_of_tensor(filled(20, 5, 0)), ig_of_tensor(filled(20, 5, 2))};
+  ig_value outs[3];
+  ig_lstm_input(c, ig_expand(c, ig_unsqueeze(c, x, ig_const(0)), steps), ig_of_list(hx, 2),
+                ig_of_list(params, 2 * (size_t)layers), false, ig_const(layers), 0, false, false,
+                false, outs);
+  return c->status == IG_OK ? outs[0].tensor : NULL;
+}
+
+static ig_tensor *recurrent(ig_tensor *x) {
+  return recurrent_layers(x, 2);
+}
+
+static ig_tensor *recurrent_layer(ig_tensor *x) {
+  return recurrent_layers(x, 1);
+}
+
+static body *const bodies[] = {mixed, data_dependent, view_of_input, joined, sized, recurrent};
 
 static void same_as_interpreted(void **state) {
   (void)state;
@@ -247,7 +272,7 @@ static size_t count_frames(const ig_plan *p) {
 // A program is traced once for all sizes that it serves, and more sizes than are kept may come.
 static void one_trace_serves_all_sizes(void **state) {
   (void)state;
-  static body *const planned_bodies[] = {mixed, view_of_input, joined, sized};
+  static body *const planned_bodies[] = {mixed, view_of_input, joined, sized, recurrent};
   for (size_t k = 0; k < sizeof planned_bodies / sizeof *planned_bodies; k++) {
     ig_scope s = ig_scope_open(c);
     planned t = open_plan(planned_bodies[k], 0);
@@ -261,6 +286,33 @@ static void one_trace_serves_all_sizes(void **state) {
     close_plan(&t);
     ig_scope_close(c, s);
   }
+}
+
+// What a kernel packs of weights serves all sizes, and other plans of the model.
+static void kernels_pack_once(void **state) {
+  (void)state;
+  ig_scope s = ig_scope_open(c);
+  planned t = open_plan(recurrent, 0);
+  ig_packs *packs = t.plan->packs;
+  for (int64_t rows = 2; rows < 6; rows++) (void)run(&t, filled(rows, 6, 0), NULL);
+  assert_int_equal(count_frames(t.plan), 4);
+  assert_int_equal(ig_packs_count(packs), 1);
+  ig_plan_source source = t.plan->source;
+  source.packs = packs;
+  ig_plan *other = ig_plan_create(c, &source, 0);
+  assert_non_null(other);
+  ig_value out = ig_none();
+  assert_int_equal(ig_plan_run(other, t.values, NULL, &out), IG_OK);
+  assert_true(same_bits(out.tensor, interpreted(&t, t.values[t.input].tensor)));
+  assert_int_equal(ig_packs_count(packs), 1);
+  ig_plan_free(t.plan);
+  assert_int_equal(ig_packs_count(packs), 1);
+  t.plan = other;
+  (void)ig_packs_retain(packs);
+  close_plan(&t);
+  assert_int_equal(ig_packs_count(packs), 0);
+  ig_packs_free(packs);
+  ig_scope_close(c, s);
 }
 
 // A text that grows by a word does not take memory in every run.
@@ -424,14 +476,13 @@ static void says_what_it_does(void **state) {
 }
 
 // Every allocation of planning and running may fail.
-static ig_status lacks_memory(ig_ctx *ctx) {
+static ig_status lacks_memory(ig_ctx *ctx, body *fn) {
   ig_ctx *before = c;
   c = ctx;
   ig_scope s = ig_scope_open(c);
   ig_tensor *x = filled(3, 6, 0);
   ig_tensor *y = filled(5, 6, 0);
   ig_program *p = NULL;
-  body *fn = mixed;
   ig_dim dims[] = {{.kind = IG_DIM_AUTO}, {.kind = IG_DIM_STATIC}};
   ig_export_input in = {.name = "x", .example = x, .dims = dims};
   ig_export_args args = {.size = sizeof args,
@@ -441,13 +492,20 @@ static ig_status lacks_memory(ig_ctx *ctx) {
                          .ninputs = 1,
                          .noutputs = 1};
   if (x && y && ig_export(c, &args, &p) == IG_OK) {
-    bool constant[] = {true, false};
-    ig_value values[] = {ig_of_tensor(p->graph->first->constant), ig_of_tensor(x)};
+    bool constant[8];
+    ig_value values[8];
     ig_value out;
-    ig_plan_source source = {.graph = p->graph, .ninputs = 2, .constant = constant, .noutputs = 1};
+    size_t last = p->ninputs - 1;  // constants come first
+    const ig_node *node = p->graph->first;
+    for (size_t i = 0; i <= last; i++, node = node->next) {
+      constant[i] = i < last;
+      values[i] = ig_of_tensor(node->constant);
+    }
+    ig_plan_source source = {
+        .graph = p->graph, .ninputs = last + 1, .constant = constant, .noutputs = 1};
     ig_plan *plan = ig_plan_create(c, &source, 0);
     for (int i = 0; plan && i < 3; i++) {
-      values[1] = ig_of_tensor(i == 1 ? y : x);
+      values[last] = ig_of_tensor(i == 1 ? y : x);
       (void)!ig_plan_run(plan, values, NULL, &out);
     }
     ig_plan_free(plan);
@@ -458,9 +516,18 @@ static ig_status lacks_memory(ig_ctx *ctx) {
   return ig_ctx_status(ctx);
 }
 
+static ig_status mixed_lacks_memory(ig_ctx *ctx) {
+  return lacks_memory(ctx, mixed);
+}
+
+static ig_status recurrent_lacks_memory(ig_ctx *ctx) {
+  return lacks_memory(ctx, recurrent_layer);
+}
+
 static void every_allocation_may_fail(void **state) {
   (void)state;
-  test_every_allocation_fails(lacks_memory);
+  test_every_allocation_fails(mixed_lacks_memory);
+  test_every_allocation_fails(recurrent_lacks_memory);
 }
 
 int main(void) {
@@ -468,6 +535,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(same_as_interpreted, setup, teardown),
       cmocka_unit_test_setup_teardown(later_runs_allocate_nothing, setup, teardown),
       cmocka_unit_test_setup_teardown(one_trace_serves_all_sizes, setup, teardown),
+      cmocka_unit_test_setup_teardown(kernels_pack_once, setup, teardown),
       cmocka_unit_test_setup_teardown(memory_grows_in_large_steps, setup, teardown),
       cmocka_unit_test_setup_teardown(other_structures_have_their_own_trace, setup, teardown),
       cmocka_unit_test_setup_teardown(empty_results_have_the_strides_of_the_interpreter, setup,

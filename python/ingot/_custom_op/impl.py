@@ -7,7 +7,7 @@ from __future__ import annotations
 import collections
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from ingot import _C
 from ingot._C import Tensor
@@ -202,36 +202,53 @@ class CustomOp:
         """The gradients in the order of the arguments; RuntimeError: the formula answered something else."""
         schema = self._overload._schema
         if not isinstance(answer, dict):
-            raise RuntimeError(
-                f"In the backward function defined for {self._overload} at {self._impls['backward']} using the "
-                f"CustomOp API, expected the output of the backward function to be a dict but got {type(answer)}"
-            )
+            self._refuse(f"expected the output of the backward function to be a dict but got {type(answer)}")
         wanted = {a.name for a in schema.arguments if "Tensor" in str(a.type)}
         if answer.keys() != wanted:
-            raise RuntimeError(
-                f"In the backward function defined for {self._overload} at {self._impls['backward']} using the "
-                f"CustomOp API, expected the returned grad_input dict to have keys {wanted} but got {answer.keys()}. "
-                "The backward function must return a gradient (can be None) for each arg to the CustomOp that may be "
-                f"a Tensor or Sequence[Tensor]. Args declared to be non-Tensor-like types should not appear in the "
-                "grad_input dict"
+            self._refuse(
+                f"expected the returned grad_input dict to have keys {wanted} but got {answer.keys()}. The backward "
+                "function must return a gradient (can be None) for each arg to the CustomOp that may be a Tensor or "
+                "Sequence[Tensor]. Args declared to be non-Tensor-like types should not appear in the grad_input dict"
             )
         for name, grad in answer.items():
             self._check_gradient(name, given[name], grad)
         positional = [a.name for a in schema.arguments if not a.kwarg_only]
         return tuple(answer.get(name) for name in positional)
 
-    def _check_gradient(self, name: str, arg: Any, grad: Any) -> None:
-        where = (
-            f"In the backward function defined for {self._overload} at {self._impls['backward']} using the CustomOp "
-            f"API, for input '{name}' expected the grad_input dict to hold"
+    def _refuse(self, what: str) -> NoReturn:
+        raise RuntimeError(
+            f"In the backward function defined for {self} at {self._impls['backward']} using the CustomOp API, {what}"
         )
-        if isinstance(arg, Tensor) and not (grad is None or isinstance(grad, Tensor)):
-            raise RuntimeError(f"{where} a Tensor gradient but got object of type {type(grad)}.")
+
+    def _check_gradient(self, name: str, arg: Any, grad: Any) -> None:
         if isinstance(arg, (list, tuple)):
-            if not isinstance(grad, (list, tuple)):
-                raise RuntimeError(f"{where} a list of gradients but got object of type {type(grad)}.")
-            if len(grad) != len(arg):
-                raise RuntimeError(f"{where} a list of {len(arg)} gradients but got {len(grad)}")
+            self._check_gradients(name, arg, grad)
+        elif grad is not None and not isinstance(grad, Tensor):
+            self._refuse(
+                f"got object of type {type(grad)} as the gradient for input '{name}', but expected the gradient to be "
+                "either None or a Tensor"
+            )
+        elif grad is not None and not isinstance(arg, Tensor):
+            self._refuse(
+                f"got a Tensor as the gradient for input '{name}' but expected None as the gradient because input "
+                f"'{name}' was not a Tensor (it was type {type(arg)})."
+            )
+
+    def _check_gradients(self, name: str, arg: Sequence[Any], grad: Any) -> None:
+        """Those of a list."""
+        expected = f"for input '{name}' expected the grad_input dict to hold a list of"
+        if not isinstance(grad, (list, tuple)):
+            self._refuse(f"{expected} gradients but got object of type {type(grad)}.")
+        if len(grad) != len(arg):
+            self._refuse(f"{expected} {len(arg)} gradients but got {len(grad)}")
+        for i, (value, g) in enumerate(zip(arg, grad, strict=True)):
+            if g is not None and not isinstance(g, Tensor):
+                self._refuse(f"{expected} None or Tensor gradients but got object of {type(g)} at index {i}")
+            if g is not None and not isinstance(value, Tensor):
+                self._refuse(
+                    f"for input '{name}', got a Tensor as the gradient for the {i}-th value but expected None because "
+                    f"the {i}-th value was not a Tensor (it was type {[type(v) for v in arg]}"
+                )
 
 
 def _make(qualname: str, schema: str) -> CustomOp:
@@ -253,6 +270,14 @@ def _make(qualname: str, schema: str) -> CustomOp:
 
 def _no_formula(op: CustomOp) -> Callable:
     def run(*args: Any, **kwargs: Any) -> Any:
+        for found, other in (("save_for_backward", "backward"), ("backward", "save_for_backward")):
+            if found in op._impls:
+                raise RuntimeError(
+                    f"We found a '{found}' registration for {op} at {op._impls[found]} but were unable to find a "
+                    f"'{other}' registration. To use the CustomOp API to register a backward formula, please provide "
+                    "us both a backward function and a 'save for backward' function via `impl_backward` and "
+                    "`impl_save_for_backward` respectively."
+                )
         raise RuntimeError("Autograd has not been implemented for operator")
 
     return run

@@ -7,11 +7,17 @@ from collections.abc import Callable
 from typing import Any
 
 from ingot._C import Tensor
-from ingot._library.utils import fill_defaults, has_kwarg_only_args, is_functional_schema, is_tensorlist_like_type
+from ingot._library.utils import (
+    fill_defaults,
+    has_kwarg_only_args,
+    has_kwarg_only_tensors,
+    is_functional_schema,
+    is_tensorlist_like_type,
+)
 from ingot._modes import no_grad
 from ingot.utils import _pytree as pytree
 
-__all__ = ["AutogradRule", "check_functional"]
+__all__ = ["AutogradRule", "check_functional", "check_positional"]
 
 
 def check_functional(op: Any, schema: Any) -> None:
@@ -20,6 +26,15 @@ def check_functional(op: Any, schema: Any) -> None:
         raise RuntimeError(
             f"Cannot register autograd formula for non-functional operator {op} with schema {schema}. Please create a "
             "functional operator and register an autograd formula for that."
+        )
+
+
+def check_positional(schema: Any) -> None:
+    """NotImplementedError: the operator has tensors that are given by keyword only."""
+    if has_kwarg_only_tensors(schema):
+        raise NotImplementedError(
+            "custom_op with kwarg-only Tensor args. Please make your tensors not kwarg-only. Got: "
+            f"{str(schema).partition('::')[2]}"
         )
 
 
@@ -79,7 +94,8 @@ class AutogradRule:
 def _run_forward(ctx: Any, call: _Call, *leaves: Any) -> Any:
     args, kwargs = pytree.tree_unflatten(list(leaves), call.spec)
     ctx._call = call
-    ctx.needs_input_grad = tuple(ctx.needs_input_grad)[1:]
+    needed = tuple(ctx.needs_input_grad)[1:]
+    ctx.needs_input_grad = (*needed, False)  # setup_context sees the call itself as a last argument
     overload = call.rule.overload
     with no_grad():
         result = overload(*args, **kwargs)
@@ -88,6 +104,7 @@ def _run_forward(ctx: Any, call: _Call, *leaves: Any) -> Any:
     if setup is not None:
         extra = {"keyword_only_inputs": named} if has_kwarg_only_args(overload._schema) else {}
         setup(ctx=ctx, inputs=call.args, output=result, **extra)
+    ctx.needs_input_grad = needed
     outs, call.out_spec = pytree.tree_flatten(result)
     return tuple(outs) if len(outs) != 1 else outs[0]
 

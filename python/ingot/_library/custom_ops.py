@@ -14,7 +14,7 @@ from ingot._C import Tensor
 from ingot._library import autograd, fake_impl
 from ingot._library.infer_schema import infer_schema
 from ingot._library.kernels import device_key, implement
-from ingot._library.registry import singleton
+from ingot._library.simple_registry import singleton
 from ingot._library.utils import is_mutable_schema, parse_namespace
 from ingot._modes import no_grad
 from ingot.utils import _pytree as pytree
@@ -140,8 +140,7 @@ class CustomOpDef:
     register_abstract = impl_abstract = register_fake
 
     def register_vmap(self, func: Callable | None = None, /) -> Any:
-        """Keeps the rule func(info, in_dims, *args) -> (results, out_dims). vmap does not use it: it calls custom
-        operators once per slice, which gives the same results."""
+        """See torch.library.register_vmap."""
 
         def register(f: Callable) -> Callable:
             singleton.find(self._opoverload).vmap = f
@@ -178,6 +177,7 @@ class CustomOpDef:
     def register_autograd(self, backward: Callable, /, *, setup_context: Callable | None = None) -> None:
         """See torch.library.register_autograd."""
         autograd.check_functional(self, self._opoverload._schema)
+        autograd.check_positional(self._opoverload._schema)
         rule = autograd.AutogradRule(self._opoverload, backward, setup_context)
         _C.library_impl(self._opoverload, "autograd", rule)
 

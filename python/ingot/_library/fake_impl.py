@@ -10,8 +10,9 @@ from typing import Any
 
 import ingot
 from ingot import _C
+from ingot._library.utils import Kernel, RegistrationHandle
 
-__all__ = ["FakeImplCtx", "get_ctx", "with_ctx"]
+__all__ = ["FakeImplCtx", "FakeImplHolder", "get_ctx", "with_ctx"]
 
 
 class FakeImplCtx:
@@ -32,12 +33,40 @@ class FakeImplCtx:
                 f"ctx.new_dynamic_size(min={min}, ...): expected min to be greater than or equal to 0: this API can "
                 "only create non-negative sizes."
             )
+        if max is not None and max < min:
+            raise ValueError(
+                "Maximum value to constrain_as_size can't be less than the specified min value, received "
+                f"min={min} and max={max}"
+            )
         size = _C.new_unbacked()
         ingot.sym_constrain_range_for_size(size, min=min, max=max)
         return size
 
     def create_unbacked_symint(self, *, min: int = 2, max: int | None = None) -> Any:
         return self.new_dynamic_size(min=min, max=max)
+
+
+class FakeImplHolder:
+    """The function that register_fake was given for an operator, and where; kernel is None without one."""
+
+    def __init__(self, qualname: str) -> None:
+        self.qualname = qualname
+        self.kernel: Kernel | None = None
+        self.lib: Any = None
+
+    def register(self, func: Callable, source: str) -> RegistrationHandle:
+        """Sets the function; the handle takes it back. RuntimeError: there is one."""
+        if self.kernel is not None:
+            raise RuntimeError(
+                f"register_fake(...): the operator {self.qualname} already has an fake impl registered at "
+                f"{self.kernel.source}."
+            )
+        self.kernel = Kernel(func, source)
+
+        def forget() -> None:
+            self.kernel = None
+
+        return RegistrationHandle(forget)
 
 
 _current: contextvars.ContextVar[FakeImplCtx | None] = contextvars.ContextVar("fake_impl_ctx", default=None)

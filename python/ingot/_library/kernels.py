@@ -9,7 +9,7 @@ from typing import Any
 import ingot
 from ingot import _C
 from ingot._dispatch_keys import DispatchKey
-from ingot._library.registry import singleton
+from ingot._library.simple_registry import singleton
 
 __all__ = ["device_key", "fallthrough_kernel", "find_key", "implement"]
 

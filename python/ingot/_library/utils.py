@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import ingot
 from ingot import _C
 
 __all__ = [
+    "Kernel",
+    "RegistrationHandle",
     "get_source",
     "has_kwarg_only_args",
     "is_builtin",
@@ -21,6 +24,27 @@ __all__ = [
     "parse_namespace",
     "zip_schema",
 ]
+
+@dataclasses.dataclass
+class Kernel:
+    """A function and where it was registered."""
+
+    func: Callable
+    source: str
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.func(*args, **kwargs)
+
+
+class RegistrationHandle:
+    """destroy() takes a registration back."""
+
+    def __init__(self, on_destroy: Callable) -> None:
+        self._on_destroy = on_destroy
+
+    def destroy(self) -> None:
+        self._on_destroy()
+
 
 _BUILTIN = frozenset({"aten", "prim", "prims"})
 
@@ -51,6 +75,8 @@ def lookup_op(qualname: str) -> Any:
 
 
 def is_builtin(op: Any) -> bool:
+    if not isinstance(op, _C.OpOverload):
+        raise AssertionError(f"op must be instance of OpOverload. Got: {type(op)}")
     return op.namespace in _BUILTIN
 
 
@@ -85,6 +111,22 @@ def is_tensor_like_type(typ: Any) -> bool:
 
 def has_kwarg_only_args(schema: Any) -> bool:
     return any(a.kwarg_only for a in schema.arguments)
+
+
+def has_tensor_arg(schema: Any) -> bool:
+    return any(is_tensor_like_type(a.type) or is_tensorlist_like_type(a.type) for a in schema.arguments)
+
+
+def can_generate_trivial_fake_impl(op: Any) -> bool:
+    """Whether the results for fake tensors need no rule: the operator only writes its arguments."""
+    if not isinstance(op, _C.OpOverload):
+        raise AssertionError
+    return not is_builtin(op) and is_mutable_schema(op._schema) and not op._schema.returns
+
+
+def requires_set_python_module() -> bool:
+    """Whether operators of C++ must name the Python module of their fake implementations."""
+    return False
 
 
 def has_kwarg_only_tensors(schema: Any) -> bool:

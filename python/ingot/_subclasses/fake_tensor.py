@@ -92,7 +92,10 @@ class FakeTensorMode:
         if found is not None and found[0] is self:
             return found[1]
         static = self.static_shapes if static_shapes is None else static_shapes
-        fake = _C.fake_from_tensor(self._env, tensor, None if static else self._sizes)
+        if static or self.shape_env is None:
+            fake = _C.fake_from_tensor(self._env, tensor, None if static else self._sizes)
+        else:
+            fake = self.shape_env._fake(tensor, source, symbolic_context)
         with contextlib.suppress(AttributeError):
             tensor._fake_of = (self, fake)
         return fake

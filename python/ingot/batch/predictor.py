@@ -28,6 +28,14 @@ class Row(NamedTuple):
     shape: tuple[int | None, ...]
 
 
+class _Form(NamedTuple):
+    """What every run needs to know, asked once."""
+
+    size: int | None  # rows per run, if the model fixes it
+    narrow: frozenset[str]  # inputs of bfloat16
+    names: tuple[str, ...]  # outputs
+
+
 class Predictor:
     """A model whose inputs and outputs have a row per item in their first dimension.
 
@@ -57,9 +65,10 @@ class Predictor:
         # `process` is noted because a fork inherits sessions, but none that may be used.
         self._local = threading.local()
         self._ports: tuple[tuple[Port, ...], tuple[Port, ...]] | None = None
+        self._known: _Form | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {k: v for k, v in self.__dict__.items() if k not in ("_local", "_ports")}
+        state = {k: v for k, v in self.__dict__.items() if k not in ("_local", "_ports", "_known")}
         return state | {"path": os.path.abspath(self.path)}  # other processes are in other folders
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -99,11 +108,20 @@ class Predictor:
 
     def batch_size(self) -> int | None:
         """The number of rows per run if the model fixes it."""
-        first = [port.shape[0] for port in self.ports()[0] if port.shape]
-        fixed = {size for size in first if isinstance(size, int)}
-        if len(fixed) > 1:
-            raise ValueError(f"{self.path}: the first dimensions of its inputs are {first}; expected one size for all")
-        return fixed.pop() if fixed else None
+        return self._form().size
+
+    def _form(self) -> _Form:
+        if self._known is None:
+            inputs, outputs = self.ports()
+            first = [port.shape[0] for port in inputs if port.shape]
+            fixed = {size for size in first if isinstance(size, int)}
+            if len(fixed) > 1:
+                raise ValueError(
+                    f"{self.path}: the first dimensions of its inputs are {first}; expected one size for all"
+                )
+            narrow = frozenset(port.name for port in inputs if port.dtype == "bfloat16")
+            self._known = _Form(fixed.pop() if fixed else None, narrow, tuple(port.name for port in outputs))
+        return self._known
 
     def predict(self, arrays: Mapping[str, numpy.ndarray]) -> dict[str, numpy.ndarray]:
         """Results by name for inputs by name, all with the same number of rows. A model of a fixed number of rows runs
@@ -122,13 +140,11 @@ class Predictor:
         return {name: numpy.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def _run(self, arrays: Mapping[str, numpy.ndarray], count: int) -> dict[str, numpy.ndarray]:
-        session = self.session()
-        narrow = {port.name for port in session.inputs if port.dtype == "bfloat16"}
-        result = session(**{name: _given(array, name in narrow) for name, array in arrays.items()})
+        form = self._form()
+        result = self.session()(**{name: _given(array, name in form.narrow) for name, array in arrays.items()})
         values = result if isinstance(result, tuple) else (result,)
-        names = [port.name for port in session.outputs]
-        found = dict(zip(names, values))
-        kept = {name: _array(found[name]) for name in self.chosen or names}
+        found = dict(zip(form.names, values))
+        kept = {name: _array(found[name]) for name in self.chosen or form.names}
         for name, value in kept.items():
             if value.ndim == 0 or value.shape[0] != count:
                 raise Misfit(

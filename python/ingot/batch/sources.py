@@ -80,7 +80,8 @@ def _mapped(path: str, archive: Any, name: str) -> numpy.ndarray | None:
     size = dtype.itemsize * math.prod(shape)
     if dtype.hasobject or size == 0 or start - begin + size != member.file_size:
         return None
-    return numpy.memmap(path, dtype, "r", start, shape, "F" if fortran else "C")
+    # As a plain array: slices of a memmap are slow to make.
+    return numpy.asarray(numpy.memmap(path, dtype, "r", start, shape, "F" if fortran else "C"))
 
 
 class Npz(_Opened):

@@ -54,7 +54,8 @@ class PythonCode:
     @property
     def src(self) -> str:
         if self._verbose:
-            return self._graph._code("_", *self._graph._codegen._tree())
+            lines = self._graph._code("_", *self._graph._codegen._tree()).split("\n")[1:]
+            return "\n\n\n" + "\n".join(line.removeprefix("    ") for line in lines)
         source = self._graph._source()
         if self._root_module != "self":
             source = re.sub(r"\bself\.", f"{self._root_module}.", source)
@@ -183,7 +184,7 @@ class _node_list:  # noqa: N801 (PyTorch's name)
 def _snake_case(name: str) -> str:
     out = []
     for i, ch in enumerate(name):
-        if ch.isupper() and i and name[i - 1] != "_" and not name[i - 1].isupper():
+        if ch.isupper() and i and name[i - 1].islower():
             out.append("_")
         out.append(ch.lower())
     return "".join(out)

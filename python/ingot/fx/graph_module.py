@@ -281,8 +281,8 @@ class GraphModule(nn.Module):
         return fresh
 
     def __copy__(self) -> GraphModule:
-        fresh = GraphModule(self, copy.copy(self._graph))
-        fresh.meta = dict(self.meta)
+        fresh = GraphModule(self, self._graph)
+        fresh.meta = self.meta
         return fresh
 
     def __reduce__(self) -> tuple:
@@ -353,7 +353,7 @@ def print_readable(module: nn.Module, graph: Graph, print_output: bool = True) -
         if name not in known and hasattr(child, "print_readable"):
             below = child.print_readable(print_output=False).rstrip()
             below = below.replace(f"class {type(child).__name__}(", f"class {name}(", 1)
-            text = text.rstrip(" ") + "\n" + "\n".join(f"    {line}" for line in below.split("\n")) + "\n"
+            text = text + "\n" + "\n".join(f"    {line}" for line in below.split("\n")) + "\n"
     if print_output:
         print(text)
     return text

@@ -35,7 +35,6 @@ class ReplacedPatterns:
 
 def _replace_attributes(gm: GraphModule, replacement: nn.Module) -> None:
     """Attributes that new nodes read come from the replacement."""
-    gm.delete_all_unused_submodules()
     if isinstance(replacement, GraphModule):
         replacement.graph.lint()
 
@@ -60,6 +59,7 @@ def _replace_attributes(gm: GraphModule, replacement: nn.Module) -> None:
         else:
             prefix, _, name = node.target.rpartition(".")
             setattr(gm.get_submodule(prefix), name, copy.deepcopy(value))
+    gm.delete_all_unused_submodules()
     gm.graph.lint()
 
 

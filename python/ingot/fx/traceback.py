@@ -7,8 +7,8 @@ from contextvars import ContextVar
 from typing import Any
 
 __all__ = [
-    "format_stack", "get_current_meta", "has_preserved_node_meta", "preserve_node_meta", "set_current_meta",
-    "set_stack_trace",
+    "format_stack", "get_current_meta", "has_preserved_node_meta", "preserve_node_meta", "reset_grad_fn_seq_nr",
+    "set_current_meta", "set_grad_fn_seq_nr", "set_stack_trace",
 ]  # fmt: skip
 
 _meta: ContextVar[dict[str, Any] | None] = ContextVar("_meta", default=None)  # None: nothing is preserved
@@ -32,6 +32,26 @@ def set_stack_trace(stack: list[str]) -> None:
     meta = _meta.get()
     if meta is not None and stack:
         meta["stack_trace"] = "".join(stack)
+
+
+def set_grad_fn_seq_nr(seq_nr: int) -> None:
+    """Nodes belong to the derivative with this number until reset_grad_fn_seq_nr."""
+    meta = _meta.get()
+    if meta is not None:
+        meta["grad_fn_seq_nr"] = [*meta.get("grad_fn_seq_nr", []), seq_nr]
+        meta["in_grad_fn"] = meta.get("in_grad_fn", 0) + 1
+
+
+def reset_grad_fn_seq_nr() -> None:
+    meta = _meta.get()
+    if meta is None:
+        return
+    depth = meta["in_grad_fn"]
+    if depth == 1:
+        del meta["grad_fn_seq_nr"]
+    else:
+        meta["grad_fn_seq_nr"] = meta["grad_fn_seq_nr"][:-1]
+    meta["in_grad_fn"] = depth - 1
 
 
 @contextlib.contextmanager

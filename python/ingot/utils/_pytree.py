@@ -65,6 +65,9 @@ FromDumpableContextFn = Callable[[DumpableContext], Context]
 IsLeaf = Callable[[Any], bool]
 
 DEFAULT_TREESPEC_SERIALIZATION_PROTOCOL = 1
+# The pytrees of C++ (optree) are not there; torch.utils._cxx_pytree is this module.
+_cxx_pytree_exists = _cxx_pytree_imported = False
+_cxx_pytree_pending_imports: list[Any] = []
 NO_SERIALIZED_TYPE_NAME_FOUND = "NO_SERIALIZED_TYPE_NAME_FOUND"
 
 
@@ -194,15 +197,15 @@ def register_pytree_node(
 
 
 def _register_pytree_node(
-    cls: type, flatten_fn: FlattenFunc, unflatten_fn: UnflattenFunc, *unused: Any, **options: Any
-) -> None:
-    """The older form: two string functions that are not used; a second registration replaces the first."""
-    warnings.warn(
-        "`torch.utils._pytree._register_pytree_node` is deprecated. Please use "
-        "`torch.utils._pytree.register_pytree_node` instead.",
-        FutureWarning,
-        stacklevel=2,
-    )
+    cls: type, flatten_fn: FlattenFunc, unflatten_fn: UnflattenFunc, to_str_fn: Callable | None = None,
+    maybe_from_str_fn: Callable | None = None, **options: Any,
+) -> None:  # fmt: skip
+    """The older form: the two string functions are not used; a second registration replaces the first."""
+    told = {"torch.utils._pytree._register_pytree_node": "torch.utils._pytree.register_pytree_node"}
+    if to_str_fn is not None or maybe_from_str_fn is not None:
+        told["to_str_fn` and `maybe_from_str_fn"] = "to_dumpable_context` and `from_dumpable_context"
+    for old, new in told.items():
+        warnings.warn(f"`{old}` is deprecated. Please use `{new}` instead.", FutureWarning, stacklevel=2)
     _private_register_pytree_node(cls, flatten_fn, unflatten_fn, **options)
 
 

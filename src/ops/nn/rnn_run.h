@@ -15,5 +15,6 @@ ig_kernel_fn ig_rnn_compute;
 ig_kernel_fn ig_rnn_infer;
 ig_prepare_fn ig_rnn_prepare;  // IG_UNSUPPORTED: only the formula computes it
 ig_run_fn ig_rnn_run;
+ig_pack_fn ig_rnn_pack;  // of the weights
 
 #endif

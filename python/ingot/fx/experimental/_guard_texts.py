@@ -41,7 +41,7 @@ class GuardTexts:
         if symbolic and str(expr).isidentifier() and str(expr) not in self.places:
             self.places[str(expr)] = place
             self.symbols.append(expr)
-        elif symbolic or not self.ignore_static:
+        elif not self.ignore_static or (symbolic and not expr.is_number):
             self.numbers.append((place, expr))
 
     def text(self, expr: Any) -> str:
@@ -51,21 +51,30 @@ class GuardTexts:
             raise AssertionError(f"{missing[0]} is in none of the inputs that guards were asked for")
         return re.sub(r"[A-Za-z_]\w*", lambda word: self.places.get(word.group(), word.group()), str(expr))
 
-    def _ranges(self) -> list[str]:
+    def _ranges(self, usual: int | None = None) -> list[str]:
+        """The ranges of symbols; a lower end that is the usual one need not be told."""
         found = []
         for symbol in self.symbols:
             if str(self.env.simplify(symbol)) != str(symbol):
                 continue
             known, place = self.env.bound_sympy(symbol), self.places[str(symbol)]
             ends = [str(x) for x in (known.lower, place, known.upper) if "int_oo" not in str(x)]
+            if usual is not None and ends[0] == str(usual):
+                del ends[0]
             if len(ends) > 1:
                 found.append(" <= ".join(ends))
         return found
 
+    def simplified(self) -> list[str]:
+        """What was decided about symbols, and ranges that are not those of all sizes."""
+        return [*self.conditions(), *self._ranges(2 if self.env.specialize_zero_one else 0)]
+
+    def conditions(self) -> list[str]:
+        """What was decided about symbols. One that is compared with a number has a range that says the same."""
+        guards = self.env.get_nontrivial_guards()
+        return [self.text(expr) for expr in guards if not re.fullmatch(r"\w+ [<>]=? -?\d+", str(expr))]
+
     def all(self) -> list[str]:
         """Numbers that are computed from others, then conditions, then ranges of symbols."""
         equal = [f"{place} == {self.text(expr)}" for place, expr in self.numbers]
-        guards = self.env.get_nontrivial_guards()
-        # A symbol that is compared with a number has a range that says the same.
-        conditions = [self.text(expr) for expr in guards if not re.fullmatch(r"\w+ [<>]=? -?\d+", str(expr))]
-        return [*equal, *conditions, *self._ranges()]
+        return [*equal, *self.conditions(), *self._ranges()]

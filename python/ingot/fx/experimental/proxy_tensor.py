@@ -90,7 +90,10 @@ def _name_layouts(graph: Any) -> None:
     """What is read off a tensor is named after its operator and overload."""
     aten = _C.ops.aten
     named = {aten.sym_numel.default: "sym_numel_default", aten.sym_stride.int: "sym_stride_int",
-             aten.sym_storage_offset.default: "sym_storage_offset_default"}  # fmt: skip
+             aten.sym_storage_offset.default: "sym_storage_offset_default",
+             aten.sym_size.int: "sym_size_int"}  # fmt: skip
+    for i, node in enumerate(n for n in graph.nodes if n.op == "call_function" and n.target in named):
+        node.name = f"_layout_read_{i}"  # out of the way
     counts = dict.fromkeys(named.values(), 0)
     for node in graph.nodes:
         name = named.get(node.target) if node.op == "call_function" else None
@@ -260,6 +263,9 @@ def _capture(f: Callable, args: tuple, mode: str, pre_dispatch: bool) -> Any:
         # Where gradients may be asked for inside, composites are taken apart before they are derived.
         _C.capture_apart(not pre_dispatch and any(isinstance(v, Tensor) and v.requires_grad for v in leaves))
         inputs = [_input(name, value, fakes) for name, value in zip(names, leaves, strict=True)]
+        # What is given twice is one tensor to the trace, that of its last place.
+        last = {id(leaf): value for leaf, value in zip(leaves, inputs, strict=True) if isinstance(leaf, Tensor)}
+        inputs = [last.get(id(leaf), value) for leaf, value in zip(leaves, inputs, strict=True)]
         result = f(*pytree.tree_unflatten(inputs, spec))
         graph = _C.capture_end_graph(result, not pre_dispatch, True)
     except BaseException:

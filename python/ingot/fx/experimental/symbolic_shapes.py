@@ -8,6 +8,7 @@ import dataclasses
 import enum
 import logging
 import operator
+import re
 import typing
 import weakref
 from collections.abc import Iterator
@@ -224,14 +225,20 @@ def expect_true(a: Any, skip: int = 0) -> bool:
 
 
 def is_concrete_int(a: Any) -> bool:
+    if not isinstance(a, (int, _C.SymInt)):
+        raise AssertionError
     return isinstance(a, int) or (isinstance(a, _C.SymInt) and a.node.maybe_as_int() is not None)
 
 
 def is_concrete_float(a: Any) -> bool:
+    if not isinstance(a, (float, _C.SymFloat)):
+        raise AssertionError
     return isinstance(a, float) or (isinstance(a, _C.SymFloat) and a.node.maybe_as_float() is not None)
 
 
 def is_concrete_bool(a: Any) -> bool:
+    if not isinstance(a, (bool, _C.SymBool)):
+        raise AssertionError
     return isinstance(a, bool) or (isinstance(a, _C.SymBool) and a.node.maybe_as_bool() is not None)
 
 
@@ -343,6 +350,8 @@ def _symbols(value: Any) -> Iterator[Any]:
             yield from getattr(leaf.node.expr, "free_symbols", ())
         elif hasattr(leaf, "free_symbols"):
             yield from leaf.free_symbols
+        elif leaf is not None and not isinstance(leaf, (int, float, bool)):
+            raise AssertionError(f"cannot extract sympy expressions from {leaf} {type(leaf)}")
 
 
 def free_symbols(val: Any) -> set[Any]:
@@ -599,6 +608,26 @@ class ShapeEnv(_C.ShapeEnv):
             self.val_to_var[val] = symbol
         return symbol
 
+    def _fake(self, tensor: Any, source: Any, context: Any) -> Any:
+        """A tensor without elements whose sizes are symbols, of the kinds that the context says."""
+        kinds = [DimDynamic.DUCK] * tensor.dim() if context is None else context.dynamic_sizes
+        shared = {val: self._number(symbol) for val, symbol in self.val_to_var.items()}
+        tables: list[dict | None] = []
+        for kind in kinds:
+            duck = kind is DimDynamic.DUCK and self.duck_shape
+            tables.append(None if kind is DimDynamic.STATIC else shared if duck else {})
+        fake = _C.fake_from_tensor(self, tensor, tuple(tables))
+        for table in tables:
+            for val, number in (table or {}).items():
+                symbol = number.node.expr
+                if symbol in self.var_to_val:
+                    continue
+                self.var_to_val[symbol] = val
+                self.var_to_sources[symbol] = [] if source is None else [source]
+                if table is shared:
+                    self.val_to_var[val] = symbol
+        return fake
+
     def create_unspecified_symbol(
         self, val: int, source: Any = None, dynamic_dim: DimDynamic = DimDynamic.DUCK, constraint_dim: Any = None,
         symbolic_context: Any = None,
@@ -668,9 +697,14 @@ class ShapeEnv(_C.ShapeEnv):
         """Assertions, by the symbol whose value they need last."""
         found: dict[Any, list[RuntimeAssert]] = {}
         for expr in self._asserts():
-            last = max(expr.free_symbols, key=lambda s: int(str(s).strip("usf_") or 0), default=None)
+            late = [s for s in expr.free_symbols if s not in self.var_to_val]
+            last = max(late, key=lambda s: int(re.sub(r"\D", "", str(s)) or 0), default=None)
             found.setdefault(last, []).append(RuntimeAssert(expr))
         return found
+
+    @property
+    def num_deferred_runtime_asserts(self) -> int:
+        return len(self._asserts())
 
     @property
     def var_to_range(self) -> dict[Any, Any]:
@@ -758,15 +792,17 @@ class ShapeEnv(_C.ShapeEnv):
     # ---- guards as programs check them
 
     def produce_guards(
-        self, placeholders: Any, sources: Any, *, ignore_static: bool = True, **unused: Any
+        self, placeholders: Any, sources: Any, *, ignore_static: bool = True, _simplified: bool = False, **unused: Any
     ) -> list[str]:
-        """The guards as expressions of Python: what inputs must be for the program to be valid."""
-        names = [source if isinstance(source, str) else source.name() for source in sources]
-        return GuardTexts(self, placeholders, names, ignore_static).all()
+        """The guards as expressions of Python: what inputs must be for the program to be valid. Inputs are sources,
+        or names of local variables. _simplified: only the conditions, without layouts and ranges."""
+        names = [f"L[{source!r}]" if isinstance(source, str) else source.name() for source in sources]
+        texts = GuardTexts(self, placeholders, names, ignore_static)
+        return texts.simplified() if _simplified else texts.all()
 
     def produce_guards_expression(self, placeholders: Any, *, ignore_static: bool = True) -> str | None:
         """All guards in one expression about t0, t1, ...; None: there are none."""
-        names = [f"L['t{i}']" for i in range(len(placeholders))]
+        names = [f"t{i}" for i in range(len(placeholders))]
         return " and ".join(self.produce_guards(placeholders, names, ignore_static=ignore_static)) or None
 
     def evaluate_guards_expression(self, code: str, args: Any) -> bool:

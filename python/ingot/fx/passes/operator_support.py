@@ -10,8 +10,12 @@ from typing import Any
 from ingot import nn
 from ingot.fx.node import Node
 
-__all__ = ["OpSupports", "OperatorSupport", "OperatorSupportBase", "any_chain", "chain", "create_op_support"]
+__all__ = [
+    "IsNodeSupported", "OpSupports", "OperatorSupport", "OperatorSupportBase", "any_chain", "chain",
+    "create_op_support",
+]  # fmt: skip
 
+IsNodeSupported = Callable[[Mapping[str, nn.Module], Node], bool]
 CALLABLE_NODE_OPS = frozenset({"call_module", "call_function", "call_method", "output"})
 
 
@@ -54,14 +58,14 @@ def _dtype_of(arg: Any) -> Any:
 
 
 class FunctionalOperatorSupport(OperatorSupportBase):
-    def __init__(self, is_node_supported: Callable[[Mapping[str, nn.Module], Node], bool]) -> None:
+    def __init__(self, is_node_supported: IsNodeSupported) -> None:
         self._function = is_node_supported
 
     def is_node_supported(self, submodules: Mapping[str, nn.Module], node: Node) -> bool:
         return self._function(submodules, node)
 
 
-def create_op_support(is_node_supported: Callable[[Mapping[str, nn.Module], Node], bool]) -> OperatorSupportBase:
+def create_op_support(is_node_supported: IsNodeSupported) -> OperatorSupportBase:
     """Support decided by a function."""
     return FunctionalOperatorSupport(is_node_supported)
 

@@ -11,7 +11,16 @@ from ingot.fx.graph import Graph
 from ingot.fx.graph_module import GraphModule
 from ingot.fx.node import Node, map_arg
 
-__all__ = ["Component", "getattr_recursive", "setattr_recursive", "split_by_tags"]
+__all__ = ["Component", "HolderModule", "getattr_recursive", "setattr_recursive", "split_by_tags"]
+
+
+class HolderModule(nn.Module):
+    """A module of given sub-modules."""
+
+    def __init__(self, d: dict[str, nn.Module]) -> None:
+        super().__init__()
+        for name, module in d.items():
+            self.add_module(name, module)
 
 
 def getattr_recursive(obj: Any, name: str) -> Any:

@@ -73,7 +73,7 @@ def _topological_sort_passes(passes: list[Callable], constraints: list[Callable]
     try:
         order = list(sorter.static_order())
     except CycleError as error:
-        circle = [_name(passes[i]) for i in dict.fromkeys(error.args[1])]
+        circle = [passes[i] for i in dict.fromkeys(error.args[1])]
         raise RuntimeError(f"Circular dependency detected within the following passes: {circle}") from None
     return [passes[i] for i in order]
 
