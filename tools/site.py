@@ -33,11 +33,18 @@ AREAS = [
     ("export", "torch.export", ["ingot.export"]),
     ("onnx", "torch.onnx", ["ingot.onnx", "ingot.onnx.checker", "ingot.onnx.shape_inference",
                             "ingot.onnx.version_converter"]),
+    ("edit", "Editing ONNX models", ["ingot.edit"]),
     ("jit", "torch.jit", ["ingot.jit"]),
+    ("compiler", "torch.compile", ["ingot.compiler"]),
+    ("func", "Derivatives and functions of functions", ["ingot.autograd", "ingot.func"]),
+    ("training", "Optimizers and data", ["ingot.optim", "ingot.utils.data"]),
+    ("distributions", "Distributions", ["ingot.distributions"]),
+    ("library", "Operators of one's own", ["ingot.library"]),
     ("bridge", "Beside PyTorch", ["ingot._bridge"]),
 ]  # fmt: skip
 # What Doxygen's pages show of a header.
 SHOWN = "briefdescription detaileddescription define enum typedef struct func innerclass public-attrib"
+WIDTH = 96  # characters of a line of code that the site shows without scrolling
 HIDDEN = {"carry_code", "reworded"}  # of ingot._explain: for the package itself
 
 
@@ -176,8 +183,26 @@ def signature(value: Any) -> str:
     except (TypeError, ValueError):
         return "(...)"
     kept = [p.replace(annotation=plain(p.annotation)) for p in found.parameters.values()]
-    text = str(found.replace(parameters=kept, return_annotation=plain(found.return_annotation)))
-    return re.sub(r" at 0x[0-9a-f]+", "", text)
+    found = found.replace(parameters=kept, return_annotation=plain(found.return_annotation))
+    return re.sub(r" at 0x[0-9a-f]+", "", str(found))
+
+
+def call(name: str, value: Any) -> str:
+    """How it is called; an argument per line where a line would not fit the page."""
+    text = name + signature(value)
+    if len(text) <= WIDTH or "(...)" in text:
+        return text
+    inner, arrow, end = text.removeprefix(f"{name}(").partition(") -> ")
+    inner = inner if arrow else inner.removesuffix(")")
+    parts, depth = [""], 0
+    for letter in inner:
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    lines = "".join(f"    {part.strip()},\n" for part in parts)
+    return f"{name}(\n{lines}){arrow.removeprefix(')')}{end}"
 
 
 def documented(value: Any) -> str:
@@ -194,14 +219,16 @@ def methods(cls: type) -> Iterator[str]:
 
 def entry(name: str, value: Any) -> str:
     if isinstance(value, type):
-        return f"### class {name}\n\n{documented(value)}\n\n{''.join(methods(value))}"
-    return f"### {name}\n\n```python\n{name}{signature(value)}\n```\n\n{documented(value)}\n\n"
+        made = call(name, value).removesuffix(" -> None")
+        how = "" if made.endswith(("(...)", "(*args: Any, **kwargs: Any)")) else f"```python\n{made}\n```\n\n"
+        return f"### class {name}\n\n{how}{documented(value)}\n\n{''.join(methods(value))}"
+    return f"### {name}\n\n```python\n{call(name, value)}\n```\n\n{documented(value)}\n\n"
 
 
 def public_names(module: types.ModuleType) -> list[str]:
     """What it offers and defines itself or in its package, in order of the alphabet."""
-    home = module.__name__
-    own = [n for n, v in vars(module).items() if n[0] != "_" and getattr(v, "__module__", "") == home]
+    home = module.__name__ + "."
+    own = [n for n, v in vars(module).items() if n[0] != "_" and f"{getattr(v, '__module__', '')}.".startswith(home)]
     return sorted(set(getattr(module, "__all__", own)) - HIDDEN)
 
 
@@ -220,7 +247,7 @@ def python_pages(source: pathlib.Path) -> None:
             text += f"{documented(module)}\n\n" if not hidden else ""
             for item in public_names(module):
                 value = getattr(module, item)
-                if value.__doc__ and not isinstance(value, types.ModuleType) and callable(value):
+                if inspect.getdoc(value) and not isinstance(value, types.ModuleType) and callable(value):
                     text += entry(f"{shown}.{item}", value)
         write(source / f"python/{page}.md", text)
     schemas = []

@@ -12,6 +12,7 @@
 
 #include "kernels/linalg/general.h"
 #include "kernels/linalg/hermitian.h"
+#include "kernels/linalg/ldl.h"
 #include "kernels/linalg/lu.h"
 #include "kernels/linalg/qr.h"
 #include "kernels/linalg/svd.h"
@@ -81,10 +82,23 @@ static void general_matrices(void **state) {
   }
 }
 
+static void pivots_that_do_not_fit(void **state) {
+  (void)state;
+  static const int64_t wrong[][3] = {{1, 2, 4}, {0, 2, 3}, {1, 2, -3}, {-2, -3, 3}, {1, -4, -4}};
+  static const int64_t right[][3] = {{3, 2, 3}, {-3, -3, 3}, {1, -3, -3}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    assert_false(ig_ldl_pivots_fit(3, wrong[i]));
+  }
+  for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+    assert_true(ig_ldl_pivots_fit(3, right[i]));
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(all_f32),  cmocka_unit_test(all_f64),          cmocka_unit_test(all_c64),
-      cmocka_unit_test(all_c128), cmocka_unit_test(general_matrices),
+      cmocka_unit_test(all_f32),          cmocka_unit_test(all_f64),
+      cmocka_unit_test(all_c64),          cmocka_unit_test(all_c128),
+      cmocka_unit_test(general_matrices), cmocka_unit_test(pivots_that_do_not_fit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

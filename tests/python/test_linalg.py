@@ -168,6 +168,73 @@ def test_info() -> None:
         torch.linalg.cholesky(a)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("hermitian", [False, True])
+def test_ldl(dtype: str, hermitian: bool) -> None:
+    for n in (1, 2, 5, 40):
+        a = matrix("random", n, n, dtype)
+        a = a + (a.conj().T if hermitian else a.T)
+        if n == 5:
+            a[np.diag_indices(n)] = 0  # blocks of two rows
+        x = matrix("random", n, 3, dtype)
+        for given in (a, np.tril(a)):  # only the lower triangle is read
+            factors, pivots = torch.linalg.ldl_factor(torch.from_numpy(given), hermitian=hermitian)
+            assert torch.equal(factors, factors.tril()) and (n != 5 or min(pivots.tolist()) < 0)
+            b = np.stack([wide(a) @ wide(x), wide(x) * 0]).astype(dtype)
+            both = factors.expand(2, n, n), pivots.expand(2, n), torch.from_numpy(b)
+            found = torch.linalg.ldl_solve(*both, hermitian=hermitian)
+            bound = 30 * n * np.finfo(dtype).eps * np.linalg.cond(wide(a))
+            assert np.linalg.norm(wide(found)[0] - wide(x)) <= bound * np.linalg.norm(wide(x))
+            assert not wide(found)[1].any()
+
+
+def test_ldl_pivots() -> None:
+    a = torch.tensor([[0.0, 2.0, 1.0], [2.0, 0.0, 3.0], [1.0, 3.0, 1.0]])
+    factors, pivots, info = torch.linalg.ldl_factor_ex(a)
+    assert (pivots.tolist(), info.item()) == ([-2, -2, 3], 0)  # as LAPACK's
+    assert torch.linalg.ldl_factor_ex(torch.zeros(3, 3))[2].item() == 1
+    with pytest.raises(RuntimeError, match=r"D\[1,1\] is zero"):
+        torch.linalg.ldl_factor(torch.zeros(3, 3))
+    for wrong in ([1, 2, 4], [0, 2, 3], [-2, -3, 3], [1, 2, -3], [2**32 + 1, 2, 3]):
+        with pytest.raises(RuntimeError, match="not those of ldl_factor"):
+            torch.linalg.ldl_solve(factors, torch.tensor(wrong), a)
+    with pytest.raises(RuntimeError, match="not implemented"):
+        torch.linalg.ldl_factor(a.requires_grad_())[0].sum().backward()
+
+
+def test_condition_numbers() -> None:
+    a = matrix("random", 4, 4, "float64")
+    for p in (None, 2, -2, 1, -1, np.inf, -np.inf, "fro", "nuc"):
+        found = torch.linalg.cond(torch.from_numpy(np.stack([a, a * 2])), p)
+        assert np.allclose(found.numpy(), np.linalg.cond(a, p))
+    assert torch.linalg.cond(torch.zeros(3, 3), 1).item() == np.inf
+    assert torch.linalg.cond(torch.zeros(2, 0, 0)).tolist() == [0, 0]
+    for wrong in (3, "x"):
+        with pytest.raises(RuntimeError, match=f"invalid norm type: {wrong}"):
+            torch.linalg.cond(torch.eye(2), wrong)
+
+
+def test_tensors_as_matrices() -> None:
+    rng = np.random.default_rng(4)
+    a = rng.standard_normal((4, 6, 8, 3))
+    assert np.allclose(torch.linalg.tensorinv(torch.from_numpy(a)).numpy(), np.linalg.tensorinv(a))
+    a, b = rng.standard_normal((6, 4, 4, 3, 2)), rng.standard_normal((4, 3, 2))
+    found = torch.linalg.tensorsolve(torch.from_numpy(a), torch.from_numpy(b), dims=(0, 2))
+    assert np.allclose(found.numpy(), np.linalg.tensorsolve(a, b, axes=(0, 2)))
+    with pytest.raises(RuntimeError, match=r"prod\(self.shape\[ind:\]\)"):
+        torch.linalg.tensorinv(torch.eye(3), ind=2)
+
+
+def test_vectors() -> None:
+    x = torch.tensor([[1 + 1j, 2.0], [3.0, 4j]])
+    assert torch.linalg.vecdot(x, x).tolist() == [6, 25]
+    assert torch.linalg.vecdot(x, x, dim=0).tolist() == [11, 20]
+    assert torch.linalg.vander(torch.tensor([1, 2, 3])).tolist() == [[1, 1, 1], [1, 2, 4], [1, 3, 9]]
+    assert torch.linalg.vander(torch.tensor([[2.0]]), N=4).tolist() == [[[1, 2, 4, 8]]]
+    with pytest.raises(RuntimeError, match="N must be greater than 1"):
+        torch.linalg.vander(torch.ones(3), N=1)
+
+
 def test_eigh_gradient() -> None:
     rng = np.random.default_rng(2)
     a = rng.standard_normal((5, 5))

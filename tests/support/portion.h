@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many of a test's many similar cases run. Emulated processors compute fifty times slower than
 // real ones: their files in packaging/cross name a portion n, which meson passes as
-// INGOT_TEST_PORTION, and about one case in n runs there, of long cases fewer. Everywhere else all
-// of them run.
+// INGOT_TEST_PORTION, and about one case in n runs there, of long cases fewer. Under sanitizers one
+// in three runs; everywhere else all of them.
 #ifndef TESTS_PORTION_H_
 #define TESTS_PORTION_H_
 
@@ -12,7 +12,7 @@
 // chosen in every run.
 bool test_due(double work);
 
-// Whether a portion was asked for: a processor is emulated. The emulator, qemu-user, does not let
+// Whether the processor is emulated. The emulator, qemu-user, does not let
 // the child of a process with threads start threads.
 bool test_is_emulated(void);
 
