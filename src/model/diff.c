@@ -232,10 +232,18 @@ static void compare_inputs(ig_differ *d) {
 
 // ---- metadata
 
-static const char *fact(const ig_model *m, const ig_model_fact *like) {
-  for (size_t i = 0; i < m->facts.n; i++) {
-    const ig_model_fact *f = m->facts.at[i];
-    if (f->group == like->group && strcmp(f->name, like->name) == 0) return f->value;
+static bool same_fact(const ig_model_fact *a, const ig_model_fact *b) {
+  return a->group == b->group && strcmp(a->name, b->name) == 0;
+}
+
+// What m says of fact i of `of`: a file may give a name several times, which are compared in order.
+static const char *fact(const ig_model *m, const ig_model *of, size_t i) {
+  size_t earlier = 0;
+  for (size_t k = 0; k < i; k++) earlier += same_fact(of->facts.at[k], of->facts.at[i]);
+  for (size_t k = 0; k < m->facts.n; k++) {
+    bool same = same_fact(m->facts.at[k], of->facts.at[i]);
+    if (same && earlier == 0) return m->facts.at[k]->value;
+    earlier -= same;
   }
   return NULL;
 }
@@ -243,13 +251,13 @@ static const char *fact(const ig_model *m, const ig_model_fact *like) {
 static void compare_facts(ig_differ *d) {
   for (size_t i = 0; i < d->a->facts.n; i++) {
     const ig_model_fact *f = d->a->facts.at[i];
-    const char *other = fact(d->b, f);
+    const char *other = fact(d->b, d->a, i);
     if (other && strcmp(other, f->value) == 0) continue;
     (void)ig_diff_add(d, IG_DIFF_METADATA, f->name, f->value, other);
   }
   for (size_t i = 0; i < d->b->facts.n; i++) {
     const ig_model_fact *f = d->b->facts.at[i];
-    if (!fact(d->a, f)) (void)ig_diff_add(d, IG_DIFF_METADATA, f->name, NULL, f->value);
+    if (!fact(d->a, d->b, i)) (void)ig_diff_add(d, IG_DIFF_METADATA, f->name, NULL, f->value);
   }
 }
 

@@ -59,6 +59,7 @@ static ig_int size_of(inference *f, const char *param) {
   ig_map_value *v = param && *param ? ig_map_put(&f->sizes, param) : NULL;
   if (v && v->num) return f->symbols.at[v->num - 1];
   ig_int size = ig_capture_unbacked(f->c);
+  if (!size.expr) return size;  // failed: no symbol
   ig_sym_constrain(f->c, size, 0, INT64_MAX, true);
   if (!ig_vec_push(f->c->alloc, &f->symbols, size) ||
       !ig_vec_push(f->c->alloc, &f->params, v ? param : NULL)) {
