@@ -2,10 +2,10 @@
 // One process-wide pool of worker threads.
 //
 // Workers start with the first parallel loop and sleep when idle (while loops come often they poll
-// for the next one, for at most a tenth of a millisecond, and yield the processor). The calling
-// thread always works too, and never waits for a worker that has not started. Any thread may call
-// anything here at any time; nothing here fails, prints or aborts: if threads cannot be created,
-// loops run in the caller.
+// for the next one, for at most a tenth of a millisecond; the first half of it they keep the
+// processor, unless several callers want the pool). The calling thread always works too, and never
+// waits for a worker that has not started. Any thread may call anything here at any time; nothing
+// here fails, prints or aborts: if threads cannot be created, loops run in the caller.
 #ifndef BASE_THREADS_H_
 #define BASE_THREADS_H_
 
