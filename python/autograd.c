@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "capture/defer.h"
+#include "ingot/aten.h"
 #include "py.h"
 #include "trace_script.h"
 
@@ -445,13 +447,15 @@ PyMethodDef py_autograd_methods[] = {
     {"is_inference", is_inference, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
-// tensor_alias(tensor): the same memory without a history, which no capture records.
+// tensor_alias(tensor): the same memory without a history, which no trace records. A compiled
+// function does: what it has not computed yet has no memory.
 static PyObject *tensor_alias(PyObject *module, PyObject *o) {
   (void)module;
   if (!py_is_tensor(o)) return PyErr_Format(PyExc_TypeError, "expected a tensor");
   ig_ctx *c = py_ctx();
   ig_scope s = ig_scope_open(c);
-  ig_tensor *t = ig_tensor_alias(c, py_tensor_of(o));
+  ig_tensor *t = py_tensor_of(o);
+  t = ig_defer_of(c) ? ig_detach(c, t) : ig_tensor_alias(c, t);
   PyObject *out = t ? py_from_tensor(c, t) : py_raise(c);
   ig_scope_close(c, s);
   return out;

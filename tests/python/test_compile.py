@@ -283,6 +283,8 @@ TRANSFORMS = [
     lambda x: torch.func.jvp(torch.sin, (x,), (torch.ones_like(x),)),
     lambda x: torch.func.jacrev(lambda r: r.sin() * r.sum())(x),
     lambda x: torch.func.hessian(lambda r: (r**3).sum())(x),
+    lambda x: torch.func.hessian(lambda r: (r**3).sum())(x * 2).sum(),  # of what is not computed yet
+    lambda x: torch.func.grad(lambda r: (r**3).sum())(x * 2) + 1,
     lambda x: torch.vmap(lambda r: r * x.sum())(x),
     lambda x: torch.vmap(torch.func.grad(lambda r: (r**2 * W.sum()).sum()))(x),
 ]
