@@ -113,6 +113,16 @@ def test_rows_without_elements_cost_nothing():
     assert ingot.fft.fft(planes, n=4, dim=1).shape == (2**40, 4, 0)
 
 
+def test_series_that_begin_far_below_zero_are_short():
+    """Term by term they took as long as the number is large, or its size in stack."""
+    x = ingot.tensor([-1000.5, -1e6 - 0.3, -1e15 - 0.5], dtype=ingot.float64)
+    ingot.testing.assert_close(ingot.polygamma(1, x)[:2], ingot.tensor([9.868605400173438, 15.0794126], dtype=x.dtype))
+    ingot.testing.assert_close(ingot.polygamma(3, x)[:2], ingot.tensor([194.818182066, 769.0209138799], dtype=x.dtype))
+    assert ingot.polygamma(2, x)[2] == 0
+    below = ingot.special.zeta(ingot.tensor([3.0, 4.0], dtype=x.dtype), ingot.tensor([-63.7, -64.7], dtype=x.dtype))
+    ingot.testing.assert_close(below, ingot.tensor([34.4189, 128.1702], dtype=x.dtype), rtol=1e-5, atol=0)
+
+
 def test_a_view_that_is_a_leaf_is_not_written_through_its_views():
     """Writing would make the base depend on the leaf and the leaf on the base: a cycle that is never freed."""
     leaf = ingot.ones(2, 3).t().requires_grad_()

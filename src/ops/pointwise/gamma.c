@@ -33,6 +33,8 @@ double ig_digamma_of(double x) {
   return sum + log(x) - 0.5 / x - y * p;
 }
 
+#define FAR_BELOW (-64.0)  // until there, terms are added one by one
+
 // Hurwitz zeta: Euler and Maclaurin.
 static double zeta_of(double s, double q) {
   static const double factors[] = {12.0,
@@ -51,6 +53,13 @@ static double zeta_of(double s, double q) {
   if (s < 1) return NAN;
   if (q <= 0 && q == floor(q)) return HUGE_VAL;
   if (q <= 0 && s != floor(s)) return NAN;
+  if (q < FAR_BELOW) {
+    // The terms from q up to 0 are those of another series that goes up from 0, with the sign of
+    // (-1)^s: all of them without the ones from 1 - q on.
+    double first = q - floor(q);
+    double below = zeta_of(s, 1 - first) - zeta_of(s, 1 - q);
+    return zeta_of(s, first) + (fmod(s, 2) == 0 ? below : -below);
+  }
   double sum = pow(q, -s);
   double a = q;
   double b = 0;
@@ -80,13 +89,9 @@ static double zeta_of(double s, double q) {
 
 static double polygamma_of(int64_t n, double x) {
   if (n == 0) return ig_digamma_of(x);
-  double sign = n % 2 ? 1 : -1;
+  if (n == 1 && isinf(x)) return x > 0 ? 0 : NAN;
   double order = (double)n + 1;
-  if (x <= 0 && x != floor(x)) {
-    // Up to the positive side: psi_n(x) = psi_n(x + 1) + (-1)^(n+1) n! / x^(n+1).
-    return polygamma_of(n, x + 1) + sign * exp(lgamma(order)) / pow(x, order);
-  }
-  return sign * exp(lgamma(order)) * zeta_of(order, x);
+  return (n % 2 ? 1 : -1) * exp(lgamma(order)) * zeta_of(order, x);
 }
 
 // Lower and upper regularized incomplete gamma function.
