@@ -385,7 +385,36 @@ static bool draws(const ig_om_graph *g, int64_t *left) {
   return false;
 }
 
-static bool goes_on(const ig_om_graph *g);
+// How a body ends its loop, if it was begun at all.
+typedef enum ending { NEVER_ENDS, ENDS_AT_ONCE, ENDS_BY_DATA } ending;
+
+static ending constant_ending(const ig_om_node *n) {
+  const ig_om_attr *a = ig_om_find_attr(n, "value");
+  if (!a || a->ref || a->type != IG_OM_ATTR_TENSOR) return ENDS_BY_DATA;
+  const ig_om_tensor *t = a->tensors[0];
+  if (t->elem != IG_OM_BOOL || t->numel != 1 || t->raw.n != 1) return ENDS_BY_DATA;
+  return t->raw.at[0] ? NEVER_ENDS : ENDS_AT_ONCE;
+}
+
+// What the body gives as the condition of the next iteration: what it was given, a constant, or
+// something that it computes.
+static ending find_ending(const ig_om_graph *g) {
+  static const char *const keep_truth[] = {"Identity", "Cast"};
+  if (!g->noutputs || g->ninputs < 2) return ENDS_BY_DATA;
+  ig_om_ref at = g->output_refs[0];
+  for (size_t i = g->nnodes; i-- > 0 && at.up == 0;) {
+    const ig_om_node *n = &g->nodes[i];
+    if (n->noutputs != 1 || n->out[0] != at.slot) continue;
+    if (*n->domain || n->function) return ENDS_BY_DATA;
+    if (strcmp(n->op_type, "Constant") == 0) return constant_ending(n);
+    bool keeps = false;
+    for (size_t k = 0; k < sizeof keep_truth / sizeof *keep_truth; k++)
+      keeps = keeps || strcmp(n->op_type, keep_truth[k]) == 0;
+    if (!keeps || n->ninputs != 1) return ENDS_BY_DATA;
+    at = n->in[0];
+  }
+  return at.up == 0 && at.slot == g->input_slots[1] ? NEVER_ENDS : ENDS_BY_DATA;
+}
 
 // The number of iterations of a loop that collects results: the trip count, if nothing else ends
 // it, and otherwise counted by the same loop without collecting.
@@ -393,7 +422,7 @@ static void find_rounds(ig_rd *r, while_state *w, const ig_value *counted) {
   ig_rd_value *m = ig_rd_has(r, 0) ? r->in[0] : NULL;
   int64_t left = MAX_LOOKED_AT;
   bool go = true;
-  bool always = (!ig_rd_has(r, 1) || (known_truth(r, r->in[1], &go) && go)) && goes_on(w->l->g);
+  bool always = (!ig_rd_has(r, 1) || (known_truth(r, r->in[1], &go) && go)) && find_ending(w->l->g) == NEVER_ENDS;
   if (always && m && m->ints && m->nints == 1) {
     w->rounds = ig_int_max(r->c, m->ints[0], ig_const(0));
   } else if (always && w->trips) {
@@ -437,21 +466,6 @@ static void loop_capture(ig_rd *r, loop *l) {
   for (size_t i = 0; i < l->nscans; i++) ig_tensor_release(w.rows[i]);
 }
 
-// Does the body return its condition input unchanged?
-static bool goes_on(const ig_om_graph *g) {
-  if (!g->noutputs || g->ninputs < 2) return false;
-  ig_om_ref at = g->output_refs[0];
-  for (size_t i = g->nnodes; i-- > 0 && at.up == 0;) {
-    const ig_om_node *n = &g->nodes[i];
-    if (n->noutputs != 1 || n->out[0] != at.slot) continue;
-    if (strcmp(n->op_type, "Constant") == 0) return true;
-    bool same = strcmp(n->op_type, "Identity") == 0 || strcmp(n->op_type, "Cast") == 0;
-    if (!same || n->ninputs != 1) return false;
-    at = n->in[0];
-  }
-  return at.up == 0 && at.slot == g->input_slots[1];
-}
-
 static void read_loop(ig_rd *r) {
   loop l = {.g = ig_rd_attr_graph(r, "body"), .trips = -1};
   if (!l.g) return;
@@ -478,7 +492,7 @@ static void read_loop(ig_rd *r) {
     if (constant && l.trips < 0) l.trips = 0;
   }
   if (!ig_rd_ok(r)) return;
-  if (r->capture && (!known || !goes_on(l.g) || l.trips < 0)) {
+  if (r->capture && (!known || find_ending(l.g) == ENDS_BY_DATA || l.trips < 0)) {
     loop_capture(r, &l);
   } else {
     loop_unroll(r, &l, go);

@@ -113,18 +113,27 @@ def regions(mode: str, how: str) -> Case:
     return m, feeds
 
 
-def body(ends: bool) -> onnx.GraphProto:
+def by_limit() -> onnx.NodeProto:
+    return make.make_node("Less", ["total", "limit"], ["go_on"])
+
+
+def unchanged() -> onnx.NodeProto:
+    return make.make_node("Identity", ["go"], ["go_on"])
+
+
+def always(truth: bool) -> onnx.NodeProto:
+    return make.make_node("Constant", [], ["go_on"], value=onnx.numpy_helper.from_array(np.array(truth)))
+
+
+def body(condition: onnx.NodeProto) -> onnx.GraphProto:
     """Adds the x from outside, which is also what the sum begins with, and collects squares and totals."""
     nodes = [
         make.make_node("Add", ["s", "x"], ["more"]),
         make.make_node("Mul", ["more", "more"], ["square"]),
         make.make_node("ReduceSum", ["more"], ["total"], keepdims=0),
     ]
-    nodes.append(
-        make.make_node("Less", ["total", "limit"], ["go_on"]) if ends else make.make_node("Identity", ["go"], ["go_on"])
-    )
     return make.make_graph(
-        nodes,
+        [*nodes, condition],
         "body",
         [port("i", INT, []), port("go", BOOL, []), port("s", FLOAT, ["d"])],
         [port("go_on", BOOL, []), port("more", FLOAT, ["d"]), port("square", FLOAT, ["d"]), port("total", FLOAT, [])],
@@ -135,9 +144,9 @@ COLLECTED = [port("z", FLOAT, ["d"]), port("squares", FLOAT, [None, "d"]), port(
 COLLECTS = ["z", "squares", "totals"]
 
 
-def counted_loop() -> Case:
+def counted_loop(condition: onnx.NodeProto) -> Case:
     m = model(
-        [make.make_node("Loop", ["n", "", "x"], COLLECTS, body=body(False))],
+        [make.make_node("Loop", ["n", "", "x"], COLLECTS, body=body(condition))],
         [port("n", INT, []), port("x", FLOAT, ["d"])],
         COLLECTED,
     )
@@ -148,7 +157,7 @@ def sized_loop() -> Case:
     nodes = [
         make.make_node("Shape", ["x"], ["sizes"]),
         make.make_node("Squeeze", ["sizes"], ["n"]),
-        make.make_node("Loop", ["n", "", "x"], COLLECTS, body=body(False)),
+        make.make_node("Loop", ["n", "", "x"], COLLECTS, body=body(unchanged())),
     ]
     m = model(nodes, [port("x", FLOAT, ["d"])], COLLECTED)
     return m, [{"x": np.arange(1, d, dtype=np.float32)} for d in (3, 6)]
@@ -156,7 +165,7 @@ def sized_loop() -> Case:
 
 def ending_loop(limited: bool) -> Case:
     m = model(
-        [make.make_node("Loop", ["n" if limited else "", "go", "x"], COLLECTS, body=body(True))],
+        [make.make_node("Loop", ["n" if limited else "", "go", "x"], COLLECTS, body=body(by_limit()))],
         [port("x", FLOAT, ["d"]), port("limit", FLOAT, []), port("go", BOOL, [])]
         + ([port("n", INT, [])] if limited else []),
         COLLECTED,
@@ -180,7 +189,9 @@ CASES: dict[str, Callable[[], Case]] = {
         for m in ("avg", "max")
         for h in ("half_pixel", "output_half_pixel")
     },
-    "counted-loop": counted_loop,
+    "counted-loop": lambda: counted_loop(unchanged()),
+    "counted-loop-true": lambda: counted_loop(always(True)),
+    "counted-loop-false": lambda: counted_loop(always(False)),
     "sized-loop": sized_loop,
     "ending-loop": lambda: ending_loop(False),
     "ending-loop-with-limit": lambda: ending_loop(True),
@@ -262,7 +273,7 @@ def test_bounds_that_are_known_are_numbers(low: float | None, high: float | None
 
 
 def test_a_loop_of_no_rounds_collects_nothing() -> None:
-    program = ingot._C.onnx_parse(counted_loop()[0].SerializeToString(), "m").program()
+    program = ingot._C.onnx_parse(counted_loop(unchanged())[0].SerializeToString(), "m").program()
     z, squares, totals = program(ingot.tensor(0), ingot.ones(3))
     assert z.tolist() == [1, 1, 1] and squares.shape == (0, 3) and totals.shape == (0,)
 
@@ -332,7 +343,7 @@ HOSTILE = {
         "0 and 1 are time and batch",
     ),
     "trips": (
-        onnx.helper.make_node("Loop", ["none", "", "x"], COLLECTS, body=body(False)),
+        onnx.helper.make_node("Loop", ["none", "", "x"], COLLECTS, body=body(unchanged())),
         [weight("x", np.float32(1))],
         "found 0 trip counts",
     ),
