@@ -132,6 +132,37 @@ static const char *now(const ig_map *map, const char *name) {
   return at && at->text ? at->text : name;
 }
 
+static bool is_input_dim(const ig_om_graph *g, const char *name) {
+  for (size_t i = 0; i < g->ninputs; i++)
+    for (int d = 0; d < g->inputs[i].type.ndim; d++) {
+      const ig_om_dim *dim = &g->inputs[i].type.dims[d];
+      if (dim->value < 0 && dim->param && strcmp(dim->param, name) == 0) return true;
+    }
+  return false;
+}
+
+// Dimensions of results may be expressions of the names: "2*batch + 1".
+static const char *dim_now(renaming *r, const char *text) {
+  ig_edit *e = r->e;
+  const char *plain = now(&r->dims, text);
+  if (!text || plain != text || !r->dims.n || is_input_dim(e->m.graph, text)) return plain;
+  ig_str s = ig_str_make(e->c->alloc);
+  const char *from = text;
+  bool changed = false;
+  size_t n = 0;
+  for (const char *at = text; (at = ig_ed_find_word(at, &n)); at += n) {
+    const char *word = ig_ed_text(e, "%.*s", (int)n, at);
+    const char *other = now(&r->dims, word);
+    changed = changed || other != word;
+    ig_str_add(&s, "%.*s%s", (int)(at - from), from, other);
+    from = at + n;
+  }
+  const char *to = changed ? ig_ed_text(e, "%s%s", s.at, from) : text;
+  if (s.failed) ig_ed_no_memory(e);
+  ig_str_free(&s);
+  return to;
+}
+
 static void rename_list(renaming *r, const char *const **list, size_t n) {
   const char **to = ig_ed_push(r->e, n, sizeof *to);
   for (size_t i = 0; to && i < n; i++) to[i] = now(&r->values, (*list)[i]);
@@ -147,7 +178,7 @@ static void rename_infos(renaming *r, const ig_om_info **infos, size_t n) {
     ig_om_dim *dims = ig_ed_push(r->e, (size_t)t->ndim, sizeof *dims);
     for (int d = 0; dims && d < t->ndim; d++) {
       dims[d] = t->dims[d];
-      dims[d].param = now(&r->dims, dims[d].param);
+      dims[d].param = dim_now(r, dims[d].param);
     }
     if (dims) t->dims = dims;
   }

@@ -27,6 +27,14 @@ static bool has_shape(const ig_om_type *t) {
   return t->kind == IG_OM_TENSOR_TYPE && t->has_shape;
 }
 
+// Does an expression such as "2*batch" contain the name?
+static bool mentions(const char *text, const char *name) {
+  size_t n = 0;
+  for (const char *at = text; (at = ig_ed_find_word(at, &n)); at += n)
+    if (n == strlen(name) && memcmp(at, name, n) == 0) return true;
+  return false;
+}
+
 // Sets every dimension of that name; the number of them.
 static size_t set_named(ig_edit *e, const ig_om_info *infos, size_t n, const char *name,
                         int64_t value, const ig_om_info **out) {
@@ -39,7 +47,7 @@ static size_t set_named(ig_edit *e, const ig_om_info *infos, size_t n, const cha
       if (dims[d].value >= 0 || !dims[d].param) continue;
       bool same = strcmp(dims[d].param, name) == 0;
       if (same) dims[d] = (ig_om_dim){value, NULL, dims[d].denotation};
-      if (!same && strstr(dims[d].param, name)) dims[d].param = NULL;  // an expression of it
+      if (!same && mentions(dims[d].param, name)) dims[d].param = NULL;
       found += same;
     }
   }

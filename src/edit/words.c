@@ -91,6 +91,22 @@ bool ig_ed_matches(const char *pattern, const char *name, ig_bytes *part) {
   return true;
 }
 
+static bool in_word(char ch) {
+  return ch == '_' || (ch >= '0' && ch <= '9') || (ch >= 'a' && ch <= 'z') ||
+         (ch >= 'A' && ch <= 'Z');
+}
+
+const char *ig_ed_find_word(const char *at, size_t *n) {
+  while (*at) {
+    const char *end = at;
+    while (in_word(*end)) end++;
+    *n = (size_t)(end - at);
+    if (*n && !(*at >= '0' && *at <= '9')) return at;
+    at = *n ? end : at + 1;  // past a number or any other character
+  }
+  return NULL;
+}
+
 // ---- modules
 
 static const char *metadata(const ig_om_node *n, const char *key) {

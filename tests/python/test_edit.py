@@ -408,6 +408,23 @@ def test_sizes():
         edit.fix_sizes(before, {"m": 3})
 
 
+def dims(info):
+    return [d.dim_param or d.dim_value or None for d in info.type.tensor_type.shape.dim]
+
+
+def test_names_in_expressions_of_sizes():
+    """A name is one word of an expression: `n` is not in `n_max`."""
+    nodes = [node("Concat", "x x", "y", axis=0), node("Identity", "z", "w")]
+    before = model(nodes, [("x", ["n", "n_max"]), ("z", ["n-all", "n2"])],
+                   [("y", ["2*n", "n_max"]), ("w", ["n-all", "n2"])])  # fmt: skip
+    fixed = edit.fix_sizes(before, {"n": 3})
+    assert dims(fixed.graph.input[0]) == [3, "n_max"] and dims(fixed.graph.output[0]) == [6, "n_max"]
+    assert dims(fixed.graph.input[1])[1] == dims(fixed.graph.output[1])[1] == "n2"
+    named = edit.rename(before, {"n": "batch"}, kind="dim")
+    assert dims(named.graph.input[0]) == ["batch", "n_max"] and dims(named.graph.output[0]) == ["2*batch", "n_max"]
+    assert dims(named.graph.input[1]) == dims(named.graph.output[1]) == ["n-all", "n2"]
+
+
 def test_free_size_of_a_baked_number():
     nodes = [node("Reshape", "x s", "a"), node("Relu", "a", "y")]
     before = model(nodes, [("x", [2, 12])], [("y", [2, 3, 4])], {"s": np.array([2, 3, 4])})
