@@ -113,7 +113,6 @@ static void check_ports(ig_om_checker *k, const ig_om_graph *g, const ig_om_node
                         const ig_onnx_schema *s) {
   check_count(k, g, n, "inputs", n->ninputs, s->min_in, s->max_in);
   check_count(k, g, n, "outputs", n->noutputs, s->min_out, s->max_out);
-  if (strcmp(n->op_type, "BatchNormalization") == 0) check_batch_norm(k, g, n, s);
   for (size_t i = 0; i < n->ninputs; i++) {
     const ig_onnx_param *p = ig_onnx_schema_input(s, i);
     if (p && p->option == IG_ONNX_SINGLE && !*n->inputs[i])
@@ -171,23 +170,54 @@ static void check_subgraphs(ig_om_checker *k, const ig_om_scope *s, const ig_om_
   }
 }
 
-// Checks the outputs of the sub-graphs of If, Loop and Scan.
-static void check_branches(ig_om_checker *k, const ig_om_graph *g, const ig_om_node *n) {
-  bool is_if = strcmp(n->op_type, "If") == 0;
-  bool is_loop = strcmp(n->op_type, "Loop") == 0;
-  if (*n->domain || (!is_if && !is_loop)) return;
+// The i-th attribute if it is a graph.
+static const ig_om_graph *body_at(const ig_om_node *n, size_t i) {
+  const ig_om_attr *a = &n->attrs[i];
+  return a->ref || a->type != IG_OM_ATTR_GRAPH ? NULL : a->graphs[0];
+}
+
+static void check_if(ig_om_checker *k, const ig_om_graph *g, const ig_om_node *n,
+                     const ig_onnx_schema *schema) {
+  (void)schema;
   for (size_t i = 0; i < n->nattrs; i++) {
-    const ig_om_attr *a = &n->attrs[i];
-    if (a->ref || a->type != IG_OM_ATTR_GRAPH) continue;
-    size_t got = a->graphs[0]->noutputs;
-    size_t want = n->noutputs + (is_loop ? 1 : 0);
-    if (is_if ? got != want : got < want)
-      ig_om_problem(k, g, n, "'%s' gives %zu values; %zu outputs need %s%zu", a->name, got,
-                    n->noutputs, is_if ? "" : "at least ", want);
-    if (is_loop && a->graphs[0]->ninputs != (n->ninputs > 2 ? n->ninputs : 2))
-      ig_om_problem(k, g, n, "'%s' takes %zu values; %zu inputs give it %zu", a->name,
-                    a->graphs[0]->ninputs, n->ninputs, n->ninputs > 2 ? n->ninputs : (size_t)2);
+    const ig_om_graph *body = body_at(n, i);
+    if (body && body->noutputs != n->noutputs)
+      ig_om_problem(k, g, n, "'%s' gives %zu values; %zu outputs need %zu", n->attrs[i].name,
+                    body->noutputs, n->noutputs, n->noutputs);
   }
+}
+
+static void check_loop(ig_om_checker *k, const ig_om_graph *g, const ig_om_node *n,
+                       const ig_onnx_schema *schema) {
+  (void)schema;
+  size_t given = n->ninputs > 2 ? n->ninputs : 2;
+  for (size_t i = 0; i < n->nattrs; i++) {
+    const ig_om_graph *body = body_at(n, i);
+    if (body && body->noutputs < n->noutputs + 1)
+      ig_om_problem(k, g, n, "'%s' gives %zu values; %zu outputs need at least %zu",
+                    n->attrs[i].name, body->noutputs, n->noutputs, n->noutputs + 1);
+    if (body && body->ninputs != given)
+      ig_om_problem(k, g, n, "'%s' takes %zu values; %zu inputs give it %zu", n->attrs[i].name,
+                    body->ninputs, n->ninputs, given);
+  }
+}
+
+// What the schemas do not say.
+static const struct {
+  const char *op_type;
+  void (*check)(ig_om_checker *k, const ig_om_graph *g, const ig_om_node *n,
+                const ig_onnx_schema *s);
+} rules[] = {
+    {"BatchNormalization", check_batch_norm},
+    {"If", check_if},
+    {"Loop", check_loop},
+};
+
+static void check_rules(ig_om_checker *k, const ig_om_graph *g, const ig_om_node *n,
+                        const ig_onnx_schema *s) {
+  if (*n->domain) return;
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+    if (strcmp(rules[i].op_type, n->op_type) == 0) rules[i].check(k, g, n, s);
 }
 
 static void check_call(ig_om_checker *k, const ig_om_graph *g, const ig_om_node *n) {
@@ -215,7 +245,7 @@ static void check_node(ig_om_checker *k, ig_om_scope *s, const ig_om_node *n) {
   if (schema) {
     check_ports(k, s->g, n, schema);
     ig_om_check_types(k, s, n, schema);
-    check_branches(k, s->g, n);
+    check_rules(k, s->g, n, schema);
   }
   check_subgraphs(k, s, n);
 }

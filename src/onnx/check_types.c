@@ -45,9 +45,18 @@ static ig_om_known *value_at(ig_om_scope *s, ig_om_ref ref) {
   return at && ref.up >= 0 && ref.slot < at->g->nslots ? &at->values[ref.slot] : NULL;
 }
 
-// The elements that "dtype"-like attributes ask for; 0: none given.
-static int asked_elem(const ig_om_node *n, const char *attr) {
-  const ig_om_attr *a = ig_om_find_attr(n, attr);
+// The attribute by which an operator is told the element type of its result; NULL: none.
+static const char *elem_attr(const ig_onnx_schema *s) {
+  static const char *const names[] = {"to", "dtype"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (ig_onnx_schema_attr(s, names[i])) return names[i];
+  return NULL;
+}
+
+// The element type that the attribute asks for; 0: none given.
+static int asked_elem(const ig_om_node *n, const ig_onnx_schema *s) {
+  const char *attr = elem_attr(s);
+  const ig_om_attr *a = attr ? ig_om_find_attr(n, attr) : NULL;
   return a && !a->ref && a->type == IG_OM_ATTR_INT && ig_onnx_elem_name(a->i) ? (int)a->i : 0;
 }
 
@@ -63,7 +72,7 @@ ig_om_known ig_om_result_type(const ig_om_node *n, const ig_onnx_schema *s, cons
   if (types->maps) return t;
   if (only && (only & (only - 1)) == 0)
     return (ig_om_known){IG_ONNX_FORM_TENSOR, __builtin_ctz(only)};
-  int elem = asked_elem(n, strcmp(n->op_type, "Cast") == 0 ? "to" : "dtype");
+  int elem = asked_elem(n, s);
   if (elem && only >> elem & 1) return (ig_om_known){IG_ONNX_FORM_TENSOR, elem};
   return t;
 }
@@ -102,9 +111,10 @@ void ig_om_check_types(ig_om_checker *k, ig_om_scope *s, const ig_om_node *n,
     const ig_onnx_param *p = ig_onnx_schema_output(schema, i);
     if (!p || n->out[i] == IG_OM_NO_SLOT || n->out[i] >= s->g->nslots) continue;
     s->values[n->out[i]] = ig_om_result_type(n, schema, p, vars);
-    int elem = strcmp(n->op_type, "Cast") == 0 ? asked_elem(n, "to") : 0;
-    if (elem && !(ig_onnx_param_types(schema, p)->forms[IG_ONNX_FORM_TENSOR] >> elem & 1))
-      ig_om_problem(k, s->g, n, "attribute 'to' is %s, which %s-%d does not give",
-                    ig_onnx_elem_name(elem), n->op_type, schema->since);
+    uint32_t given = ig_onnx_param_types(schema, p)->forms[IG_ONNX_FORM_TENSOR];
+    int elem = given ? asked_elem(n, schema) : 0;
+    if (elem && !(given >> elem & 1))
+      ig_om_problem(k, s->g, n, "attribute '%s' is %s, which %s-%d does not give",
+                    elem_attr(schema), ig_onnx_elem_name(elem), n->op_type, schema->since);
   }
 }
