@@ -34,7 +34,8 @@ ig_status ig_ed_begin(ig_edit *e);
 ig_status ig_ed_end(ig_edit *e);
 // Does a name match a pattern with at most one '*'? The text for '*' is at *part.
 bool ig_ed_matches(const char *pattern, const char *name, ig_bytes *part);
-// The first name in a text from `at` on, such as those of "2*batch + s0", and its length; NULL: none.
+// The first name in a text from `at` on, such as those of "2*batch + s0", and its length; NULL:
+// none.
 const char *ig_ed_find_word(const char *at, size_t *n);
 // Is a node named by a pattern: by its name, its operator or the module that it belongs to?
 bool ig_ed_node_is(const ig_om_node *n, const char *pattern);

@@ -422,7 +422,8 @@ static void find_rounds(ig_rd *r, while_state *w, const ig_value *counted) {
   ig_rd_value *m = ig_rd_has(r, 0) ? r->in[0] : NULL;
   int64_t left = MAX_LOOKED_AT;
   bool go = true;
-  bool always = (!ig_rd_has(r, 1) || (known_truth(r, r->in[1], &go) && go)) && find_ending(w->l->g) == NEVER_ENDS;
+  bool always = (!ig_rd_has(r, 1) || (known_truth(r, r->in[1], &go) && go)) &&
+                find_ending(w->l->g) == NEVER_ENDS;
   if (always && m && m->ints && m->nints == 1) {
     w->rounds = ig_int_max(r->c, m->ints[0], ig_const(0));
   } else if (always && w->trips) {

@@ -56,7 +56,8 @@ CASES = {
                      "model: node 'n' (Add): input 'x' is tensor(float) and input 'y' is tensor(int64); "
                      "they must be of one type (T)"),
     "type asked for": (lambda: model([node("RandomNormal", [], ["z"], shape=[2, 3], dtype=6)]),
-                       "model: node 'n' (RandomNormal): attribute 'dtype' is int32, which RandomNormal-1 does not give"),
+                       "model: node 'n' (RandomNormal): attribute 'dtype' is int32, "
+                       "which RandomNormal-1 does not give"),
     "type": (lambda: model([node("Not", ["x"], ["z"])]),
              "model: 2 problems:\nnode 'n' (Not): input 'x' ('X') is tensor(float), which Not-1 does not take\n"
              "graph 'g': output 'z' is declared float and computed as bool"),
