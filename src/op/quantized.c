@@ -188,7 +188,12 @@ static void call_view(ig_ctx *c, const ig_op *op, const ig_value *args, const ig
   ig_tensor *out = ig_value_tensor(&outs[0]);
   if (out && !out->quantizer) refuse(c, op);  // the integers under another dtype
   if (ig_quantizer_is_uniform(like->quantizer) || c->status != IG_OK) return;
-  ig_quantizer *q = out ? op->def->channels(c, args, out) : NULL;
+  if (!out) return;
+  // Under fake mode a view of real memory is real, and so are its scales.
+  ig_mode_scope mode =
+      ig_mode_push(c, &(ig_mode_change){IG_MODE_FAKE, {.fake = c->mode->fake && ig_is_fake(out)}});
+  ig_quantizer *q = op->def->channels(c, args, out);
+  ig_mode_pop(c, &mode);
   if (q && out != self) ig_tensor_set_quantizer(out, q);
 }
 

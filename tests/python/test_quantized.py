@@ -15,6 +15,7 @@ import pytest
 
 import ingot as torch
 from ingot import nn
+from ingot._subclasses.fake_tensor import FakeTensorMode
 from ingot.ao import quantization as tq
 from quantized_cases import CASES, describe, names
 
@@ -329,3 +330,14 @@ def test_batch_norm_by_itself():
     assert (q(x) - m(x)).abs().max() < 0.05
     assert q.state_dict()["module.scale"].shape == (1,)  # as PyTorch has it
     assert torch.equal(torch.jit.script(q)(x), q(x))
+
+
+def test_views_of_real_tensors_in_fake_mode_keep_real_scales():
+    scales, zeros = torch.tensor([0.1, 0.2, 0.3, 0.4]), torch.zeros(4, dtype=torch.long)
+    q = torch.quantize_per_channel(t(1, 2, 4), scales, zeros, 1, torch.qint8)
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        part = q[:, 1:4:2]
+        row = q.select(0, 1)
+    assert torch.equal(part.q_per_channel_scales(), scales[1:4:2].double())
+    assert torch.equal(part.dequantize(), q.dequantize()[:, 1:4:2])
+    assert torch.equal(row.dequantize(), q.dequantize()[1])
