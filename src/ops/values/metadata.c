@@ -73,6 +73,16 @@ IG_OP(_nnpack_available) = {
     .samples = "",
     .not_differentiable = true,
 };
+// Whether a padded batch can become a nested tensor. There are none in Ingot, so that encoders take
+// the way that they take for masks with holes.
+IG_OP(_nested_tensor_from_mask_left_aligned) = {
+    .schema = "aten::_nested_tensor_from_mask_left_aligned(Tensor t, Tensor mask) -> bool",
+    .kernel = never_answer,
+    .fake = never_answer,
+    .samples = "f32[2,3,4], bool[2,3]",
+    .not_differentiable = true,
+    .waive = "values: PyTorch has nested tensors",
+};
 IG_OP(can_cast) = {
     .schema = "aten::can_cast(ScalarType from_, ScalarType to) -> bool",
     .kernel = can_cast_answer,
