@@ -9,6 +9,7 @@
 #include "capture/defer.h"
 #include "fx.h"
 #include "object.h"
+#include "op/random.h"
 #include "op/shape.h"
 #include "py.h"
 #include "script.h"
@@ -54,6 +55,7 @@ ig_ctx *py_ctx_make(void) {
   ig_ctx_set_locator(c, locate, NULL);
   ig_mode_set_host(c, &py_host, t);
   ig_mode_share_dtype(c, &py.dtype);
+  ig_mode_set(c, &(ig_mode_change){IG_MODE_DRAWS, {.draws = py.draws}});
   c->poll = poll_signals;
   c->name_symbol = py_name_symbol;
   if (py.main) py_share_generator(c);
@@ -184,14 +186,32 @@ static void locate(ig_ctx *c, void *trace) {
 
 // ---- functions ----
 
-static PyObject *set_default_dtype(PyObject *module, PyObject *o) {
-  (void)module;
-  ig_ctx *c = py_ctx();
+// What waits is computed under the settings that it was called with.
+static bool settle(ig_ctx *c) {
   ig_defer_need need = {.allowed = true};  // one graph may have calls under different ones
   ig_mode_scope mode = ig_defer_push_need(c, &need);
   bool settled = py_settle_all(c);
   ig_mode_pop(c, &mode);
-  if (!settled) return NULL;
+  return settled;
+}
+
+// set_draws(level, standard): random numbers as of a release, in this thread; standard: also in
+// threads to come.
+static PyObject *set_draws(PyObject *module, PyObject *args) {
+  (void)module;
+  const char *level = NULL;
+  int standard = 0;
+  if (!PyArg_ParseTuple(args, "sp", &level, &standard) || !settle(py_ctx())) return NULL;
+  const ig_draws *found = ig_draws_find(level);
+  if (!found) return PyErr_Format(PyExc_ValueError, "there are no random numbers of %s", level);
+  ig_mode_set(py_ctx(), &(ig_mode_change){IG_MODE_DRAWS, {.draws = found}});
+  if (standard) py.draws = found;
+  Py_RETURN_NONE;
+}
+
+static PyObject *set_default_dtype(PyObject *module, PyObject *o) {
+  (void)module;
+  if (!settle(py_ctx())) return NULL;
   ig_dtype d = IG_F32;
   bool ok = py_to_dtype(o, &d) && (d == IG_F16 || d == IG_BF16 || d == IG_F32 || d == IG_F64);
   if (!ok) {
@@ -332,6 +352,7 @@ static PyObject *module_getattr(PyObject *module, PyObject *name) {
 }
 static PyMethodDef functions[] = {
     {"set_default_dtype", set_default_dtype, METH_O, NULL},
+    {"set_draws", set_draws, METH_VARARGS, NULL},
     {"get_default_dtype", get_default_dtype, METH_NOARGS, NULL},
     {"set_num_threads", set_num_threads, METH_O, NULL},
     {"get_num_threads", get_num_threads, METH_NOARGS, NULL},

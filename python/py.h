@@ -30,6 +30,7 @@ typedef struct py_state {
   PyObject *guard_error;       // GuardOnDataDependentSymNode
   PyObject *constraint_error;  // ConstraintViolationError
   atomic_int dtype;            // torch.set_default_dtype: for all threads
+  const struct ig_draws *draws;  // random numbers in new threads: of the environment's level
   PyObject *disabled;          // what a class assigns to __torch_function__ to disable it
   bool overriding;             // some object with __torch_function__ exists
   struct ig_sunit *unit;       // of scripts and traces, see sgraph.h; NULL: none yet

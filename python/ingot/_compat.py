@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import NamedTuple
 
+from ingot import _C
+
 __all__ = ["compat_level", "set_compat"]
 
 
@@ -32,6 +34,7 @@ if _STANDARD not in _LEVELS:
     _expected = ", ".join(_LEVELS)
     raise ImportError(f"INGOT_COMPAT: there is no compatibility level {_STANDARD!r}; expected one of {_expected}")
 _current: ContextVar[str] = ContextVar("_compat", default=_STANDARD)
+_C.set_draws(_STANDARD, True)
 
 
 def compat_level() -> str:
@@ -43,19 +46,25 @@ def level() -> _Level:
     return _LEVELS[_current.get()]
 
 
+def _choose(name: str) -> None:
+    _C.set_draws(name, False)  # first: what waits is computed at the level that it was called at
+    _current.set(name)
+
+
 def set_compat(name: str) -> contextlib.AbstractContextManager[None]:
     """Chooses the defaults of a release of PyTorch: "2.5", the standard, or "2.13", where torch.export.export is not
-    strict and keeps writes. It holds from now on; as a context manager, until the block ends."""
+    strict and keeps writes, and some random numbers are drawn in another way. It holds in this thread from now on; as a
+    context manager, until the block ends."""
     if name not in _LEVELS:
         raise ValueError(f"set_compat: there is no level {name!r}; expected one of {', '.join(_LEVELS)}")
     before = _current.get()
-    _current.set(name)
+    _choose(name)
 
     @contextlib.contextmanager
     def until_left() -> Iterator[None]:
         try:
             yield
         finally:
-            _current.set(before)
+            _choose(before)
 
     return until_left()

@@ -43,6 +43,7 @@ typedef struct ig_mode_autocast {
   X(GROUP, struct ig_tape_entry *, group)  /* of the operator whose parts are recorded */       \
   X(CLOCK, uint64_t, clock)                /* of tape entries and hooks */                      \
   X(GENERATOR, struct ig_generator *, generator) /* default one, created on first use */        \
+  X(DRAWS, const struct ig_draws *, draws) /* as of which release; NULL: 2.5 (op/random.h) */   \
   X(NEED, const struct ig_defer_need *, need)    /* what waiting tensors are needed for */      \
   X(DEVICE, ig_device, device)                   /* device of the host's factories */           \
   X(AUTOCAST, ig_mode_autocast, autocast)        /* the regions */                              \

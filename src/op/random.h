@@ -59,18 +59,51 @@ static inline double ig_random_f64(ig_generator *g) {  // [0, 1) by 53 bits
 static inline float ig_random_f32(ig_generator *g) {  // [0, 1) by 24 bits
   return (float)(ig_random_u32(g) & ((1U << 24) - 1)) * 0x1p-24F;
 }
+
+// How operators draw, where PyTorch's releases differ: a row per family of releases.
+typedef struct ig_draws {
+  const char *name;
+  // Bernoulli and exponential numbers come from a sequence of their own (ig_stream), and a single
+  // draw of the generator is its seed.
+  bool streams;
+  // 16-bit floats have as many random bits as digits, and every step to a normal number is rounded.
+  bool half_steps;
+  uint64_t wide;  // ranges of integers that take 64 bits start here
+} ig_draws;
+const ig_draws *ig_draws_find(const char *name);  // "2.5", "2.13"; NULL: there is no such row
+static inline const ig_draws *ig_draws_of(const ig_ctx *c) {
+  return c->mode->draws ? c->mode->draws : ig_draws_find("2.5");
+}
+
+// MCG31m1: x <- 1132489760 x mod 2^31 - 1, as Intel's Math Kernel Library draws it.
+typedef struct ig_stream {
+  uint64_t x;
+} ig_stream;
+static inline ig_stream ig_stream_of(uint32_t seed) {
+  uint64_t x = seed % 0x7fffffffU;
+  return (ig_stream){x ? x : 1};
+}
+static inline double ig_stream_f64(ig_stream *s) {  // (0, 1)
+  double u = (double)s->x / 0x7fffffff;
+  s->x = s->x * 1132489760 % 0x7fffffff;
+  return u;
+}
+
 double ig_random_normal(ig_generator *g);  // one sample; the second of the pair is cached
 
 // Fills of whole tensors (real, of any strides), as in the operators.
-void ig_random_uniform(ig_generator *g, ig_tensor *t, double from, double to);
+void ig_random_uniform(const ig_draws *how, ig_generator *g, ig_tensor *t, double from, double to);
 // bulk: by another method, which ig_random_is_bulk says of an operator that writes t.
 bool ig_random_is_bulk(const ig_tensor *t);
-void ig_random_normals(ig_generator *g, ig_tensor *t, bool bulk, double mean, double std);
-void ig_random_bernoulli(ig_generator *g, ig_tensor *t, double p);
+void ig_random_normals(const ig_draws *how, ig_generator *g, ig_tensor *t, bool bulk, double mean,
+                       double std);
+void ig_random_bernoulli(const ig_draws *how, ig_generator *g, ig_tensor *t, double p);
+void ig_random_exponential(const ig_draws *how, ig_generator *g, ig_tensor *t, double rate);
 // Every element is a number that draw(g, a, b) returns, rounded to the dtype.
 typedef double ig_draw_fn(ig_generator *g, double a, double b);
 void ig_random_draws(ig_generator *g, ig_tensor *t, ig_draw_fn *fn, double a, double b);
-void ig_random_integers(ig_generator *g, ig_tensor *t, int64_t from, uint64_t range);
+void ig_random_integers(const ig_draws *how, ig_generator *g, ig_tensor *t, int64_t from,
+                        uint64_t range);
 void ig_random_full_range(ig_generator *g, ig_tensor *t);   // every int64
 void ig_random_natural(ig_generator *g, ig_tensor *t);      // random_() without bounds
 void ig_random_permutation(ig_generator *g, ig_tensor *t);  // 1-d, 0 .. n-1 shuffled

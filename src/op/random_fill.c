@@ -1,17 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // Drawing whole tensors. Elements are visited in the order of memory, one thread, because the order
 // of draws is part of the result; every dtype draws as PyTorch's kernels do.
+#include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "kernels/normal.h"
 #include "op/random.h"
 #include "tensor/copy.h"
 #include "tensor/number.h"
+#include "tensor/tensor.h"
 
 #define ONE_THREAD (INT64_MAX / 4)  // a grain that no tensor reaches
 
+const ig_draws *ig_draws_find(const char *name) {
+  static const ig_draws rows[] = {
+      {.name = "2.5", .streams = true, .half_steps = true, .wide = 1ULL << 32},
+      {.name = "2.13", .wide = 1ULL << 28},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    if (strcmp(rows[i].name, name) == 0) return &rows[i];
+  }
+  return NULL;
+}
+
 typedef struct draw {
+  const ig_draws *how;
   ig_generator *g;
+  ig_stream stream;
   ig_dtype dtype;
   double a;
   double b;
@@ -27,6 +43,26 @@ static void visit(ig_tensor *t, ig_row_fn *fn, draw *d) {
   ig_walk_run(&w, ONE_THREAD, fn, d);
 }
 
+// The same in row-major order, whatever that of the memory is.
+static void visit_row_major(ig_tensor *t, ig_row_fn *fn, draw *d) {
+  int64_t size = (int64_t)ig_dtype_size(t->dtype);
+  int64_t index[IG_MAX_DIM] = {0};
+  int last = t->ndim - 1;
+  int64_t n = t->ndim ? ig_sizes(t)[last].value : 1;
+  int64_t step = t->ndim ? ig_strides(t)[last].value * size : 0;
+  char *at = ig_tensor_data(t);
+  d->dtype = t->dtype;
+  for (int at_dim = 0; at_dim >= 0;) {
+    fn(d, &at, &step, n);
+    for (at_dim = last - 1; at_dim >= 0; at_dim--) {
+      at += ig_strides(t)[at_dim].value * size;
+      if (++index[at_dim] < ig_sizes(t)[at_dim].value) break;
+      at -= index[at_dim] * ig_strides(t)[at_dim].value * size;
+      index[at_dim] = 0;
+    }
+  }
+}
+
 // x * scale + shift with one rounding, as PyTorch's builds do it. The product of two floats is
 // exact in double.
 static float affine_f32(float x, float scale, float shift) {
@@ -37,6 +73,12 @@ static uint16_t narrow(ig_dtype dtype, float x) {
   return dtype == IG_F16 ? ig_f32_to_f16(x) : ig_f32_to_bf16(x);
 }
 
+// As many bits as the dtype has digits.
+static float random_half(ig_generator *g, ig_dtype dtype) {
+  int digits = dtype == IG_F16 ? 11 : 8;
+  return (float)(ig_random_u32(g) & ((1U << digits) - 1)) / (float)(1 << digits);
+}
+
 static void uniform_row(void *user, char *const *at, const int64_t *stride, int64_t n) {
   draw *d = user;
   char *p = at[0];
@@ -45,6 +87,10 @@ static void uniform_row(void *user, char *const *at, const int64_t *stride, int6
   for (int64_t i = 0; i < n; i++, p += stride[0]) {
     if (d->dtype == IG_F64) {
       *(double *)p = fma(ig_random_f64(d->g), d->b - d->a, d->a);
+      continue;
+    }
+    if (d->dtype != IG_F32 && d->how->half_steps) {
+      *(uint16_t *)p = narrow(d->dtype, affine_f32(random_half(d->g, d->dtype), width, from));
       continue;
     }
     float x = affine_f32(ig_random_f32(d->g), width, from);
@@ -58,8 +104,8 @@ static void uniform_row(void *user, char *const *at, const int64_t *stride, int6
   }
 }
 
-void ig_random_uniform(ig_generator *g, ig_tensor *t, double from, double to) {
-  draw d = {.g = g, .a = from, .b = to};
+void ig_random_uniform(const ig_draws *how, ig_generator *g, ig_tensor *t, double from, double to) {
+  draw d = {.how = how, .g = g, .a = from, .b = to};
   visit(t, uniform_row, &d);
 }
 
@@ -138,14 +184,49 @@ static void normals_half(ig_generator *g, ig_tensor *t, size_t n, float mean, fl
   store_half(t->dtype, data + n - 16, x);
 }
 
+static float rounded(ig_dtype dtype, float x) {
+  return dtype == IG_F16 ? ig_f16_to_f32(ig_f32_to_f16(x)) : ig_bf16_to_f32(ig_f32_to_bf16(x));
+}
+
+// In the arithmetic of the dtype.
+static void block_half(ig_dtype t, uint16_t *to, const float *u, float mean, float std) {
+  for (int j = 0; j < 8; j++) {
+    float log_u = rounded(t, logf(rounded(t, 1 - u[j])));
+    float radius = rounded(t, sqrtf(rounded(t, -2 * log_u)));
+    float angle = rounded(t, (float)(2.0 * 3.14159265358979323846 * (double)u[j + 8]));
+    float x = rounded(t, rounded(t, radius * rounded(t, cosf(angle))) * std);
+    float y = rounded(t, rounded(t, radius * rounded(t, sinf(angle))) * std);
+    to[j] = narrow(t, x + mean);
+    to[j + 8] = narrow(t, y + mean);
+  }
+}
+
+// As for the other floats: all uniform numbers first, a remainder again as the last sixteen.
+static void normals_half_steps(ig_generator *g, ig_tensor *t, size_t n, float mean, float std) {
+  uint16_t *data = ig_tensor_data(t);
+  ig_dtype d = t->dtype;
+  float u[16];
+  mean = rounded(d, mean);
+  std = rounded(d, std);
+  for (size_t i = 0; i < n; i++) data[i] = narrow(d, random_half(g, d));
+  for (size_t i = 0; i + 16 <= n; i += 16) {
+    ig_convert(u, IG_F32, data + i, d, 16);
+    block_half(d, data + i, u, mean, std);
+  }
+  if (n % 16 == 0) return;
+  for (size_t i = 0; i < 16; i++) u[i] = random_half(g, d);
+  block_half(d, data + n - 16, u, mean, std);
+}
+
 bool ig_random_is_bulk(const ig_tensor *t) {
   return ig_tensor_numel(t) >= 16 && ig_tensor_is_dense(t);
 }
 
-void ig_random_normals(ig_generator *g, ig_tensor *t, bool bulk, double mean, double std) {
+void ig_random_normals(const ig_draws *how, ig_generator *g, ig_tensor *t, bool bulk, double mean,
+                       double std) {
   size_t n = (size_t)ig_tensor_numel(t);
   if (!bulk) {
-    draw d = {.g = g, .a = mean, .b = std};
+    draw d = {.how = how, .g = g, .a = mean, .b = std};
     visit(t, normal_row, &d);
     return;
   }
@@ -158,9 +239,15 @@ void ig_random_normals(ig_generator *g, ig_tensor *t, bool bulk, double mean, do
       normals_f64(g, data, n, mean, std);
       break;
     default:
-      normals_half(g, t, n, (float)mean, (float)std);
+      (how->half_steps ? normals_half_steps : normals_half)(g, t, n, (float)mean, (float)std);
       break;
   }
+}
+
+static void store_real(char *p, ig_dtype dtype, double x) {
+  bool half = dtype == IG_F16 || dtype == IG_BF16;
+  ig_value v = ig_of_f64(half ? (double)(float)x : x);  // half precision is rounded twice
+  ig_element_store(p, dtype, &v);
 }
 
 static void bernoulli_row(void *user, char *const *at, const int64_t *stride, int64_t n) {
@@ -171,23 +258,56 @@ static void bernoulli_row(void *user, char *const *at, const int64_t *stride, in
   ig_value one = ig_of_i64(1);
   ig_element_store(images[1], d->dtype, &one);
   for (int64_t i = 0; i < n; i++, p += stride[0]) {
-    memcpy(p, images[ig_random_f64(d->g) < d->a], size);
+    double u = d->how->streams ? ig_stream_f64(&d->stream) : ig_random_f64(d->g);
+    memcpy(p, images[u < d->a], size);
   }
 }
 
-void ig_random_bernoulli(ig_generator *g, ig_tensor *t, double p) {
-  draw d = {.g = g, .a = p};
-  visit(t, bernoulli_row, &d);
+void ig_random_bernoulli(const ig_draws *how, ig_generator *g, ig_tensor *t, double p) {
+  draw d = {.how = how, .g = g, .a = p};
+  if (ig_tensor_numel(t) == 0) return;
+  if (how->streams) {
+    d.stream = ig_stream_of(ig_random_u32(g));
+    visit_row_major(t, bernoulli_row, &d);
+  } else {
+    visit(t, bernoulli_row, &d);
+  }
+}
+
+// The inverse of the distribution function; floats are computed in their own precision.
+static void exponential_row(void *user, char *const *at, const int64_t *stride, int64_t n) {
+  draw *d = user;
+  char *p = at[0];
+  for (int64_t i = 0; i < n; i++, p += stride[0]) {
+    double x;
+    if (!d->how->streams) {
+      x = -1.0 / d->a * log1p(-ig_random_f64(d->g));
+    } else if (d->dtype == IG_F64) {
+      x = DBL_MIN - log(ig_stream_f64(&d->stream)) * (1 / d->a);
+    } else {
+      double u = (double)(float)ig_stream_f64(&d->stream);
+      x = (double)(FLT_MIN - (float)log(u) * (float)(1 / d->a));
+    }
+    store_real(p, d->dtype, x);
+  }
+}
+
+void ig_random_exponential(const ig_draws *how, ig_generator *g, ig_tensor *t, double rate) {
+  draw d = {.how = how, .g = g, .a = rate};
+  if (ig_tensor_numel(t) == 0) return;
+  if (how->streams) {
+    d.stream = ig_stream_of((uint32_t)(t->dtype == IG_F64 ? ig_random_u64(g) : ig_random_u32(g)));
+    visit_row_major(t, exponential_row, &d);
+  } else {
+    visit(t, exponential_row, &d);
+  }
 }
 
 static void draws_row(void *user, char *const *at, const int64_t *stride, int64_t n) {
   draw *d = user;
   char *p = at[0];
   for (int64_t i = 0; i < n; i++, p += stride[0]) {
-    double x = d->fn(d->g, d->a, d->b);
-    bool half = d->dtype == IG_F16 || d->dtype == IG_BF16;
-    ig_value v = ig_of_f64(half ? (double)(float)x : x);  // half precision is rounded twice
-    ig_element_store(p, d->dtype, &v);
+    store_real(p, d->dtype, d->fn(d->g, d->a, d->b));
   }
 }
 
@@ -232,7 +352,7 @@ static inline void store_integer(char *p, ig_dtype dtype, int64_t x) {
 static void integers_row(void *user, char *const *at, const int64_t *stride, int64_t n) {
   draw *d = user;
   char *p = at[0];
-  if (d->range >= 1ULL << 28) {
+  if (d->range >= d->how->wide) {
     for (int64_t i = 0; i < n; i++, p += stride[0]) {
       uint64_t x = ig_random_u64(d->g) % d->range;
       store_integer(p, d->dtype, (int64_t)(x + (uint64_t)d->from));
@@ -245,8 +365,9 @@ static void integers_row(void *user, char *const *at, const int64_t *stride, int
   }
 }
 
-void ig_random_integers(ig_generator *g, ig_tensor *t, int64_t from, uint64_t range) {
-  draw d = {.g = g, .from = from, .range = range};
+void ig_random_integers(const ig_draws *how, ig_generator *g, ig_tensor *t, int64_t from,
+                        uint64_t range) {
+  draw d = {.how = how, .g = g, .from = from, .range = range};
   visit(t, integers_row, &d);
 }
 

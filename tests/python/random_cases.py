@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws of random numbers from a seed, as digests: `random_cases.py FILE` writes those of the torch it runs with.
 
-golden_random.json was written under PyTorch 2.13; test_random_parity.py compares Ingot's. After every case another draw
-is made, so that the digests also say how much of the generator's sequence the case consumed.
+golden_random_2_5.json and golden_random_2_13.json were written under these releases; test_random_parity.py compares
+Ingot's. After every case another draw is made, so that the digests also say how much of the generator's sequence the
+case consumed.
 """
 
 import hashlib

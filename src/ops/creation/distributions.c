@@ -9,10 +9,6 @@
 #include "op/refuse.h"
 #include "op/shape.h"
 
-static double draw_exponential(ig_generator *g, double rate, double unused) {
-  (void)unused;
-  return -1.0 / rate * log1p(-ig_random_f64(g));
-}
 static double draw_cauchy(ig_generator *g, double median, double sigma) {
   return median + sigma * tan(3.14159265358979323846 * (ig_random_f64(g) - 0.5));
 }
@@ -25,11 +21,18 @@ static double draw_geometric(ig_generator *g, double p, double unused) {
   return ceil(log(ig_random_f64(g)) / log1p(-p));
 }
 
-static void draws(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *t, ig_draw_fn *fn,
-                  double a, double b) {
+// NULL: out of memory, or the tensor cannot be written.
+static ig_generator *generator_for(ig_ctx *c, const ig_op *op, const ig_value *args,
+                                   const ig_tensor *t) {
   const ig_value *last = &args[op->schema.nargs - 1];
   ig_generator *g = last->kind == IG_KIND_GENERATOR ? last->generator : ig_generator_default(c);
-  if (g && ig_check_writable(c, t)) ig_random_draws(g, t, fn, a, b);
+  return g && ig_check_writable(c, t) ? g : NULL;
+}
+
+static void draws(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *t, ig_draw_fn *fn,
+                  double a, double b) {
+  ig_generator *g = generator_for(c, op, args, t);
+  if (g) ig_random_draws(g, t, fn, a, b);
 }
 
 static void exponential_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
@@ -42,7 +45,8 @@ static void exponential_kernel(ig_ctx *c, const ig_op *op, const ig_value *args,
                  "a floating point but you specified %s",
                  ig_dtype_title(outs[0].tensor->dtype));
   } else {
-    draws(c, op, args, outs[0].tensor, draw_exponential, rate, 0);
+    ig_generator *g = generator_for(c, op, args, outs[0].tensor);
+    if (g) ig_random_exponential(ig_draws_of(c), g, outs[0].tensor, rate);
   }
 }
 static void cauchy_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {

@@ -53,7 +53,7 @@ static void uniform(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor 
                  "uniform_ expects to return a [from, to) range, but found from=%g > to=%g", from,
                  to);
   } else {
-    ig_random_uniform(g, real, from, to);
+    ig_random_uniform(ig_draws_of(c), g, real, from, to);
   }
 }
 
@@ -70,7 +70,8 @@ static void normal(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *
     ig_refuse_dtype(c, "normal_kernel_cpu", t->dtype);
   } else {
     bool bulk = ig_random_is_bulk(real) && ig_tensor_is_dense(like);
-    ig_random_normals(g, real, bulk, mean, real == t ? std : std / sqrt(2.0));
+    double each = real == t ? std : std / sqrt(2.0);
+    ig_random_normals(ig_draws_of(c), g, real, bulk, mean, each);
   }
 }
 
@@ -118,7 +119,7 @@ static void integers(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor
                      int64_t to) {
   ig_generator *g = generator_of(c, op, args);
   if (!g || !check_bounds(c, t->dtype, from, to)) return;
-  ig_random_integers(g, t, from, (uint64_t)to - (uint64_t)from);
+  ig_random_integers(ig_draws_of(c), g, t, from, (uint64_t)to - (uint64_t)from);
 }
 
 // From a number up to the largest of the dtype.
@@ -136,7 +137,7 @@ static void integers_from(ig_ctx *c, const ig_op *op, const ig_value *args, ig_t
   if (range == 0) {
     ig_random_full_range(g, t);
   } else {
-    ig_random_integers(g, t, from, range);
+    ig_random_integers(ig_draws_of(c), g, t, from, range);
   }
 }
 
@@ -154,7 +155,7 @@ static void bernoulli(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tenso
     ig_refuse_dtype(c, "bernoulli_scalar_cpu_", t->dtype);
     return;
   }
-  ig_random_bernoulli(g, t, p);
+  ig_random_bernoulli(ig_draws_of(c), g, t, p);
 }
 
 typedef struct chances {

@@ -48,7 +48,7 @@ static void native_dropout_kernel(ig_ctx *c, const ig_op *op, const ig_value *ar
   }
   ig_generator *g = ig_generator_default(c);
   if (!g || !check_keep(c, keep)) return;
-  ig_random_bernoulli(g, mask, keep);
+  ig_random_bernoulli(ig_draws_of(c), g, mask, keep);
   ig_mode_scope mode = ig_mode_push_grad(c, false);
   ig_scope scope = ig_scope_open(c);
   ig_tensor *t = ig_mul_tensor(c, out, mask);
