@@ -370,6 +370,7 @@ static ig_value cell_state(ig_ctx *c, const ig_packed *p) {
 }
 
 ig_value ig_native_state(ig_ctx *c, const ig_native *o) {
+  if (ig_clamped_parts(o->cls)) return ig_clamped_state(c, (const ig_clamped *)o);
   const ig_packed *p = (const ig_packed *)o;
   switch (o->cls) {
     case IG_CLASS_LINEAR:
@@ -461,7 +462,13 @@ ig_native *ig_native_from_state(ig_ctx *c, ig_class cls, const ig_value *s) {
                                                [IG_CLASS_CONV3D] = 3,
                                                [IG_CLASS_EMBEDDING] = 4,
                                                [IG_CLASS_CELL] = 5};
-  if (!is_list(s, parts[cls])) return bad_state(c, cls);
+  size_t clamped = ig_clamped_parts(cls);
+  if (!is_list(s, clamped ? clamped : parts[cls])) return bad_state(c, cls);
+  if (clamped) {
+    ig_clamped *made = ig_clamped_make(c, cls, s->list.at);
+    if (!made && c->status == IG_OK) return bad_state(c, cls);
+    return made ? &made->head : NULL;
+  }
   const ig_value *at = s->list.at;
   ig_packed *p = NULL;
   if (cls == IG_CLASS_LINEAR) {

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "op/bind.h"
 #include "op/formula.h"
+#include "op/native.h"
 #include "op/refuse.h"
 #include "tensor/number.h"
 
@@ -219,7 +220,7 @@ const char *ig_value_class(const ig_value *v) {
                                         [IG_KIND_OBJECT] = "object",
                                         [IG_KIND_OP] = "operator",
                                         [IG_KIND_GRAPH] = "graph"};
-  return classes[v->kind];
+  return v->kind == IG_KIND_NATIVE ? ig_class_text(v->native->cls) : classes[v->kind];
 }
 
 static void print_found(ig_str *s, const ig_bound *call) {

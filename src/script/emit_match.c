@@ -293,7 +293,8 @@ static ig_svalue *default_of(matcher *m, const formal *f) {
 static bool match_formal(matcher *m, size_t i, size_t *used) {
   formal f = formal_at(m->s, i);
   const ig_sactuals *a = m->args;
-  if (m->self && strcmp(f.name, "self") == 0) {
+  // Of a method the first, whatever its name.
+  if (m->self && (m->s->schema ? strcmp(f.name, "self") == 0 : i == 0)) {
     ig_svalue *self = m->self;
     m->self = NULL;
     return match_one(m, &f, self);

@@ -396,7 +396,7 @@ bool ig_emit_assign(ig_emitter *e, const ig_tree *target, ig_srange where, const
 static bool attribute_hint(ig_emitter *e, const ig_tree *target, const ig_stype **out) {
   *out = NULL;
   if (target->kind != IG_TREE_ATTRIBUTE || target->at[0]->kind != IG_TREE_NAME) return true;
-  if (strcmp(target->at[0]->text, "self") != 0 || !e->f->owner) return true;
+  if (!e->f->owner || strcmp(target->at[0]->text, e->f->params[0].name) != 0) return true;
   size_t at = ig_sclass_attribute(e->f->owner, target->text);
   if (at != SIZE_MAX) *out = e->f->owner->attributes.at[at].type;
   return true;

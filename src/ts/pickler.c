@@ -363,6 +363,7 @@ static bool state_part(ig_ts_pickler *p, ig_class cls, size_t i, const ig_value 
   static const char *const functions[] = {NULL, "build_tensorlist", "build_doublelist",
                                           "build_intlist", NULL};
   if (v->kind != IG_KIND_LIST) return ig_ts_pickler_value(p, *v);
+  if (ig_clamped_parts(cls)) return state_list(p, v, "build_intlist", NULL);
   bool conv = cls == IG_CLASS_CONV2D || cls == IG_CLASS_CONV3D;
   if (conv && i == 2) return state_list(p, v, NULL, "List[Optional[Tensor]]");
   if (i == 4) {

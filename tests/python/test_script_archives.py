@@ -114,3 +114,73 @@ def test_hooks_of_a_loaded_module_run(tmp_path: pathlib.Path) -> None:
     numpy.savez(tmp_path / "io.npz", arg0=x.numpy(), out0=want.detach().numpy())
     done = run(COMMAND, "run", tmp_path / "m.pt", "-i", tmp_path / "io.npz", "--check", tmp_path / "io.npz")
     assert done.returncode == 0, done.stderr
+
+
+PHONE = [
+    0.10875, 0.015839, 0.0, 0.0, 0.001654, 0.0, 0.119692, 0.001319, 0.0,
+    0.079672, 0.023375, 0.0, 0.0, 0.065211, 0.0, 0.127633, 0.037705, 0.0,
+]  # fmt: skip
+
+
+def test_models_for_phones_run_and_convert(tmp_path: pathlib.Path) -> None:
+    """golden_phone.ptl is what optimize_for_mobile of PyTorch 2.5.1 wrote: layers are objects with clamped results."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    path = pathlib.Path(__file__).parent / "golden_phone.ptl"
+    x = ingot.arange(2 * 2 * 7 * 4.0).reshape(2, 2, 7, 4) / 50 - 1
+    m = ingot.jit.load(path)
+    want = ingot.tensor(PHONE).reshape(2, 3, 3)
+    ingot.testing.assert_close(m(x), want, rtol=0, atol=2e-6)
+    m.save(tmp_path / "copy.pt")
+    assert ingot.equal(ingot.jit.load(tmp_path / "copy.pt")(x), m(x))
+    assert "sound" in run(COMMAND, "verify", path).stdout
+    ingot.onnx.export(m, (x,), tmp_path / "phone.onnx", input_names=["x"], dynamo=False)
+    (found,) = onnxruntime.InferenceSession(tmp_path / "phone.onnx").run(None, {"x": x.numpy()})
+    numpy.testing.assert_allclose(found, want.numpy(), atol=2e-6)
+
+
+def test_clamped_layers_refuse_what_they_cannot_run() -> None:
+    pack = ingot.ops.prepacked.conv2d_clamp_prepack
+    w = ingot.ones(4, 2, 3, 3)
+    layer = pack(w, None, [1], [0], [1], 1, None, 2)
+    assert ingot.ops.prepacked.conv2d_clamp_run(ingot.ones(1, 2, 3, 3), layer).flatten().tolist() == [2.0] * 4
+    with pytest.raises(RuntimeError, match="a list of 2 values, but got 3 values"):
+        pack(w, None, [1, 1, 1], [0], [1], 1)
+    with pytest.raises(RuntimeError, match="to have 2 channels, but got 3 channels"):
+        ingot.ops.prepacked.conv2d_clamp_run(ingot.ones(1, 3, 3, 3), layer)
+    with pytest.raises(TypeError, match=r"'W_prepack': found __torch__\.torch\.classes\.xnnpack\.Conv2dOpContext"):
+        ingot.ops.prepacked.linear_clamp_run(ingot.ones(1, 3), layer)
+
+
+class OtherNames(nn.Module):
+    """The receiver may have any name."""
+
+    def __init__(this) -> None:
+        super().__init__()
+        this.count = 0
+
+    def forward(this, x: ingot.Tensor) -> ingot.Tensor:
+        for i in range(2):
+            x = this.step(x, i)
+        return x
+
+    @ingot.jit.export
+    def step(this, x: ingot.Tensor, i: int) -> ingot.Tensor:
+        this.count = i
+        return x * 2 + this.count
+
+
+def test_receivers_with_other_names(tmp_path: pathlib.Path) -> None:
+    m = ingot.jit.script(OtherNames())
+    m.save(tmp_path / "m.pt")
+    for again in (m, ingot.jit.load(tmp_path / "m.pt")):
+        assert again(ingot.ones(1)).item() == 5.0
+
+
+def test_a_padded_batch_is_no_nested_tensor() -> None:
+    @ingot.jit.script
+    def f(x: ingot.Tensor, mask: ingot.Tensor) -> ingot.Tensor:
+        if not ingot._nested_tensor_from_mask_left_aligned(x, mask):
+            x = x + 1
+        return x
+
+    assert f(ingot.ones(1, 2, 1), ingot.tensor([[True, False]])).tolist() == [[[2.0], [2.0]]]
