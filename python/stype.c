@@ -5,8 +5,8 @@
 
 #include "sgraph.h"
 
-// Names of the Python classes, which kind() gives as well, with the module in front: before Python 3.11 a type does not
-// copy the name that it is made with.
+// Names of the Python classes, which kind() gives as well, with the module in front: before
+// Python 3.11 a type does not copy the name that it is made with.
 #define IN_MODULE "ingot._C."
 static const char *const kinds[IG_STYPE_COUNT] = {
     [IG_STYPE_ANY] = IN_MODULE "AnyType",

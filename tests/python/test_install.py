@@ -129,3 +129,25 @@ def test_32_bit_systems_are_refused(tmp_path: pathlib.Path) -> None:
     assert done.returncode != 0
     assert "Ingot needs a 64-bit system" in done.stdout
     assert "This compiler makes 32-bit code" in done.stdout
+
+
+def include_of(version: str) -> str | None:
+    """The headers of another Python, where it is installed with them."""
+    command = [f"python{version}", "-c", "import sysconfig; print(sysconfig.get_path('include'))"]
+    if not shutil.which(command[0]):
+        return None
+    folder = subprocess.run(command, capture_output=True, text=True).stdout.strip()
+    return folder if folder and pathlib.Path(folder, "Python.h").exists() else None
+
+
+@pytest.mark.parametrize("version", ["3.10", "3.11", "3.12", "3.13"])
+def test_the_module_compiles_for_other_pythons(version: str) -> None:
+    if version == "{}.{}".format(*sys.version_info[:2]):
+        pytest.skip("it is the one that the build is for")
+    include = include_of(version)
+    if include is None:
+        pytest.skip(f"Python {version} is not installed with its headers")
+    folders = [ROOT / "python", ROOT / "include", ROOT / "src", BUILD / "include", BUILD]
+    sources = sorted((ROOT / "python").glob("*.c"))
+    strict = ["-Wall", "-Wextra", "-Wconversion", "-Werror", "-fsyntax-only", "-std=c11", "-D_GNU_SOURCE=1"]
+    run("cc", *strict, *(f"-I{folder}" for folder in folders), f"-I{include}", *sources)
