@@ -5,14 +5,15 @@
 #   make build   build/bin/ingot, build/venv        make bench    figures, beside PyTorch where it is installed
 #   make fuzz    fuzz targets under libFuzzer       make install  library, headers, pkg-config and CMake files, command, manual page
 #   make docs    the site, in build/docs/html       make tsan     threads under the thread sanitizer
-#   make dist    source archive and wheel, tried    make deb      Debian packages, in build/deb
+#   make dist    source archive and wheels, tried   make deb      Debian packages, in build/deb
 #   make arm     C tests for AArch64, under qemu    make musl     the command as one static file
 #   make s390x   formats on a big-endian machine    make wasm     the library for WebAssembly, tried in node
 #   make clang   the second compiler
 #   make fuzz-random    random programs, files and calls from Python    make clean
 #   make fuzz-coverage  what the last `make fuzz` reached, per folder
 #
-# Variables: CC=clang, WERROR=false, PYTHON=/path/to/python3, PREFIX=/usr/local, DESTDIR=, FUZZ_SECONDS=30, FUZZ_INPUTS=20000, FUZZ_CALLS=100000
+# Variables: CC=clang, WERROR=false, PYTHON=/path/to/python3, PREFIX=/usr/local, DESTDIR=, FUZZ_SECONDS=30, FUZZ_INPUTS=20000, FUZZ_CALLS=100000,
+# PYTHONS="python3.10 python3.12": a wheel for each
 SHELL := /bin/bash
 
 # A compiler given by name has build folders of its own.
@@ -25,6 +26,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 30
 FUZZ_INPUTS ?= 20000
 FUZZ_CALLS ?= 100000
+PYTHONS ?= $(VENV)/bin/python
 
 VENV := build/venv
 RELEASE := build/release$(SUFFIX)
@@ -113,7 +115,7 @@ install: build
 
 dist: prepare
 	@tools/venv $(VENV) dist
-	@tools/dist $(VENV)/bin/python
+	@tools/dist $(VENV)/bin/python $(PYTHONS)
 
 deb: build
 	@tools/deb $(RELEASE) $(CURDIR)/$(VENV)/bin/python

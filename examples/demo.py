@@ -7,6 +7,7 @@ Every step says what it does and how far its results differ from the eager run. 
 makes the tour fail. The real PyTorch and ONNX Runtime take part where they are installed.
 """
 import importlib.util
+import os
 import pathlib
 import subprocess
 import sys
@@ -19,10 +20,10 @@ import ingot
 from ingot import nn
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-BUILD = ROOT / "build/release"
+BUILD = pathlib.Path(os.environ.get("INGOT_BUILD", ROOT / "build/release"))
 # Of an installed package beside its Python, otherwise of the build.
 INSTALLED = pathlib.Path(sys.executable).parent / "ingot"
-COMMAND = INSTALLED if INSTALLED.exists() else ROOT / "build/bin/ingot"
+COMMAND = INSTALLED if INSTALLED.exists() else BUILD / "ingot"
 TOLERANCE = 1e-5
 
 

@@ -16,13 +16,13 @@ static ig_tensor *ones(ig_ctx *c, const ig_model_port *port) {
   return ig_ones_like(c, ig_tensor_empty(c, port->dtype, sizes, port->ndim));
 }
 
-static void print_port(const char *what, const ig_model_port *port) {
-  printf("%s %s: %s [", what, port->name, ig_dtype_text(port->dtype));
-  for (int d = 0; d < port->ndim; d++) {
-    const ig_model_dim *dim = port->dims[d];
+// Name, dtype and sizes: of a dynamic one its symbol too.
+static void print_port(const char *what, const ig_model_port *port, const ig_tensor *t) {
+  printf("%s %s: %s [", what, port->name, ig_dtype_text(ig_tensor_dtype(t)));
+  for (int d = 0; d < ig_tensor_ndim(t); d++) {
     if (d > 0) printf(", ");
-    if (dim->name) printf("%s=", dim->name);
-    printf("%" PRId64, dim->value);
+    if (d < port->ndim && port->dims[d]->name) printf("%s=", port->dims[d]->name);
+    printf("%" PRId64, ig_tensor_size(t, d).value);
   }
   printf("]\n");
 }
@@ -40,16 +40,17 @@ static ig_status run(ig_ctx *c, ig_model *m, ig_session *s) {
   size_t n = ig_model_inputs(m, &ports);
   for (size_t i = 0; i < n; i++) {
     if (ports[i]->kind != IG_KIND_TENSOR) continue;
-    print_port("input", ports[i]);
-    ig_status st = ig_session_set(s, ports[i]->name, ones(c, ports[i]));
+    ig_tensor *x = ones(c, ports[i]);
+    ig_status st = ig_session_set(s, ports[i]->name, x);
     if (st != IG_OK) return st;
+    print_port("input", ports[i], x);
   }
   ig_status st = ig_session_run(s);
   n = st == IG_OK ? ig_model_outputs(m, &ports) : 0;
   for (size_t i = 0; i < n; i++) {
     const ig_value *v = ig_session_output_at(s, i);
     if (v->kind != IG_KIND_TENSOR) continue;
-    print_port("output", ports[i]);
+    print_port("output", ports[i], v->tensor);
     print_values(v->tensor);
   }
   return st;

@@ -15,25 +15,27 @@ static std::vector<int64_t> sizes_of(const ig_model_port &port) {
   return out;
 }
 
+static void print(const char *what, const ig_model_port &port, const std::vector<int64_t> &sizes) {
+  std::cout << what << ' ' << port.name << ": " << ig_dtype_text(port.dtype) << " [";
+  for (std::size_t d = 0; d < sizes.size(); d++) std::cout << (d ? ", " : "") << sizes[d];
+  std::cout << "]\n";
+}
+
 static void run(const ingot::model &model) {
   ingot::session session(model);
   std::vector<std::vector<float>> data;
   data.reserve(model.inputs().size());
   for (const ig_model_port *port : model.inputs()) {
     const std::vector<int64_t> sizes = sizes_of(*port);
-    std::cout << "input " << port->name << ": " << ig_dtype_text(port->dtype);
+    print("input", *port, sizes);
     std::size_t n = 1;
-    for (int64_t size : sizes) {
-      std::cout << ' ' << size;
-      n *= static_cast<std::size_t>(size);
-    }
-    std::cout << '\n';
+    for (int64_t size : sizes) n *= static_cast<std::size_t>(size);
     data.emplace_back(n, 1.0f);
     session.bind(port->name, sizes, data.back());
   }
   session.run();
   for (const ig_model_port *port : model.outputs()) {
-    std::cout << "output " << port->name << ':';
+    print("output", *port, session.sizes(port->name));
     for (float value : session.read<float>(port->name)) std::cout << ' ' << value;
     std::cout << '\n';
   }

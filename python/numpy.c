@@ -114,7 +114,7 @@ static PyObject *struct_of(PyObject *o, const array_struct **a) {
   static PyObject *name;
   if (!name && !(name = PyUnicode_InternFromString("__array_struct__"))) return NULL;
   PyObject *capsule = NULL;
-  if (_PyObject_LookupAttr(o, name, &capsule) <= 0) return NULL;
+  if (PyObject_GetOptionalAttr(o, name, &capsule) <= 0) return NULL;
   *a = PyCapsule_CheckExact(capsule) ? PyCapsule_GetPointer(capsule, NULL) : NULL;
   if (!*a || (*a)->two != 2) {
     PyErr_Clear();

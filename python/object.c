@@ -7,13 +7,6 @@
 #include "ir/table.h"
 #include "object.h"
 
-// Little-endian, signed. Python 3.13 added an argument.
-#if PY_VERSION_HEX >= 0x030D0000
-#define LONG_TO_BYTES(o, bytes, n) _PyLong_AsByteArray((PyLongObject *)(o), (bytes), (n), 1, 1, 1)
-#else
-#define LONG_TO_BYTES(o, bytes, n) _PyLong_AsByteArray((PyLongObject *)(o), (bytes), (n), 1, 1)
-#endif
-
 // ---- from a tree
 
 typedef struct reader {
@@ -354,7 +347,7 @@ static ig_object *to_int(writer *w, PyObject *o) {
   uint8_t *bytes = PyMem_Malloc((size_t)n);
   if (!bytes) return (ig_object *)(void *)PyErr_NoMemory();
   ig_object *out = NULL;
-  if (LONG_TO_BYTES(o, bytes, (size_t)n) == 0) {
+  if (PY_LONG_TO_BYTES(o, bytes, (size_t)n) == 0) {
     out = ig_object_of_text(w->c, IG_OBJECT_BIG, bytes, (size_t)n);
   }
   PyMem_Free(bytes);

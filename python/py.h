@@ -12,6 +12,7 @@
 #include <structmember.h>
 
 #include "base/ctx.h"
+#include "compat.h"
 #include "ingot/op.h"
 #include "op/bind.h"
 #include "op/op.h"

@@ -5,45 +5,51 @@
 
 #include "sgraph.h"
 
-// Names of the Python classes, which kind() gives as well.
+// Names of the Python classes, which kind() gives as well, with the module in front: before
+// Python 3.11 a type does not copy the name that it is made with.
+#define IN_MODULE "ingot._C."
 static const char *const kinds[IG_STYPE_COUNT] = {
-    [IG_STYPE_ANY] = "AnyType",
-    [IG_STYPE_ENUM] = "EnumType",
-    [IG_STYPE_TENSOR] = "TensorType",
-    [IG_STYPE_TUPLE] = "TupleType",
-    [IG_STYPE_LIST] = "ListType",
-    [IG_STYPE_DICT] = "DictType",
-    [IG_STYPE_NUMBER] = "NumberType",
-    [IG_STYPE_FLOAT] = "FloatType",
-    [IG_STYPE_COMPLEX] = "ComplexType",
-    [IG_STYPE_FUTURE] = "FutureType",
-    [IG_STYPE_INT] = "IntType",
-    [IG_STYPE_NONE] = "NoneType",
-    [IG_STYPE_STR] = "StringType",
-    [IG_STYPE_GENERATOR] = "GeneratorType",
-    [IG_STYPE_BOOL] = "BoolType",
-    [IG_STYPE_OPTIONAL] = "OptionalType",
-    [IG_STYPE_DEVICE] = "DeviceObjType",
-    [IG_STYPE_FUNCTION] = "FunctionType",
-    [IG_STYPE_CLASS] = "ClassType",
-    [IG_STYPE_INTERFACE] = "InterfaceType",
-    [IG_STYPE_ANY_LIST] = "AnyListType",
-    [IG_STYPE_ANY_TUPLE] = "AnyTupleType",
-    [IG_STYPE_UNION] = "UnionType",
-    [IG_STYPE_ANY_ENUM] = "AnyEnumType",
-    [IG_STYPE_ANY_CLASS] = "AnyClassType",
-    [IG_STYPE_VAR] = "VarType",
+    [IG_STYPE_ANY] = IN_MODULE "AnyType",
+    [IG_STYPE_ENUM] = IN_MODULE "EnumType",
+    [IG_STYPE_TENSOR] = IN_MODULE "TensorType",
+    [IG_STYPE_TUPLE] = IN_MODULE "TupleType",
+    [IG_STYPE_LIST] = IN_MODULE "ListType",
+    [IG_STYPE_DICT] = IN_MODULE "DictType",
+    [IG_STYPE_NUMBER] = IN_MODULE "NumberType",
+    [IG_STYPE_FLOAT] = IN_MODULE "FloatType",
+    [IG_STYPE_COMPLEX] = IN_MODULE "ComplexType",
+    [IG_STYPE_FUTURE] = IN_MODULE "FutureType",
+    [IG_STYPE_INT] = IN_MODULE "IntType",
+    [IG_STYPE_NONE] = IN_MODULE "NoneType",
+    [IG_STYPE_STR] = IN_MODULE "StringType",
+    [IG_STYPE_GENERATOR] = IN_MODULE "GeneratorType",
+    [IG_STYPE_BOOL] = IN_MODULE "BoolType",
+    [IG_STYPE_OPTIONAL] = IN_MODULE "OptionalType",
+    [IG_STYPE_DEVICE] = IN_MODULE "DeviceObjType",
+    [IG_STYPE_FUNCTION] = IN_MODULE "FunctionType",
+    [IG_STYPE_CLASS] = IN_MODULE "ClassType",
+    [IG_STYPE_INTERFACE] = IN_MODULE "InterfaceType",
+    [IG_STYPE_ANY_LIST] = IN_MODULE "AnyListType",
+    [IG_STYPE_ANY_TUPLE] = IN_MODULE "AnyTupleType",
+    [IG_STYPE_UNION] = IN_MODULE "UnionType",
+    [IG_STYPE_ANY_ENUM] = IN_MODULE "AnyEnumType",
+    [IG_STYPE_ANY_CLASS] = IN_MODULE "AnyClassType",
+    [IG_STYPE_VAR] = IN_MODULE "VarType",
 };
 _Static_assert(IG_STYPE_VAR + 1 == IG_STYPE_COUNT, "a kind without a class");
 
+static const char *kind_name(ig_stype_kind kind) {
+  return kinds[kind] + sizeof IN_MODULE - 1;
+}
+
 // The Python class of a kind, borrowed from the module; somebody may have put something else there.
 static PyTypeObject *class_of(ig_stype_kind kind) {
-  PyObject *found = PyObject_GetAttrString(py.module, kinds[kind]);
+  PyObject *found = PyObject_GetAttrString(py.module, kind_name(kind));
   Py_XDECREF(found);
   if (!found || (PyType_Check(found) && PyType_IsSubtype((PyTypeObject *)found, &py_stype_type)))
     return (PyTypeObject *)found;
-  PyErr_Format(PyExc_TypeError, "torch._C.%s is not the class of these types but %R", kinds[kind],
-               found);
+  PyErr_Format(PyExc_TypeError, "torch._C.%s is not the class of these types but %R",
+               kind_name(kind), found);
   return NULL;
 }
 
@@ -51,7 +57,7 @@ static ig_stype_kind kind_of_class(PyTypeObject *type) {
   int kind = 0;
   const char *dot = strrchr(type->tp_name, '.');
   const char *name = dot ? dot + 1 : type->tp_name;
-  while (kind < IG_STYPE_COUNT && strcmp(kinds[kind], name) != 0) kind++;
+  while (kind < IG_STYPE_COUNT && strcmp(kind_name((ig_stype_kind)kind), name) != 0) kind++;
   return (ig_stype_kind)kind;
 }
 
@@ -191,7 +197,7 @@ static PyObject *type_repr(PyObject *o) {
 }
 static PyObject *type_kind(PyObject *o, PyObject *unused) {
   (void)unused;
-  return PyUnicode_FromString(kinds[self_of(o)->kind]);
+  return PyUnicode_FromString(kind_name(self_of(o)->kind));
 }
 static PyObject *is_subtype(PyObject *o, PyObject *other) {
   const ig_stype *b = py_stype_of(other);
@@ -399,12 +405,10 @@ int py_add_stype(PyObject *m) {
   if (PyModule_AddObjectRef(m, "JitType", (PyObject *)&py_stype_type) != 0) return -1;
   if (PyModule_AddObjectRef(m, "Type", (PyObject *)&py_stype_type) != 0) return -1;
   for (int i = 0; i < IG_STYPE_COUNT; i++) {
-    char name[64];
-    (void)snprintf(name, sizeof name, "ingot._C.%s", kinds[i]);
     PyType_Slot slots[] = {{0, NULL}};
-    PyType_Spec spec = {.name = name, .flags = Py_TPFLAGS_DEFAULT, .slots = slots};
+    PyType_Spec spec = {.name = kinds[i], .flags = Py_TPFLAGS_DEFAULT, .slots = slots};
     PyObject *made = PyType_FromSpecWithBases(&spec, (PyObject *)&py_stype_type);
-    int failed = made ? PyModule_AddObjectRef(m, kinds[i], made) : -1;
+    int failed = made ? PyModule_AddObjectRef(m, kind_name((ig_stype_kind)i), made) : -1;
     Py_XDECREF(made);
     if (failed) return -1;
   }

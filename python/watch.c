@@ -304,7 +304,8 @@ static int watch_call(watch *w, PyFrameObject *frame) {
   if (!by_user || is_own(w, frame)) return 0;
   PyCodeObject *code = PyFrame_GetCode(frame);
   const char *file = file_of(code);
-  const char *name = PyUnicode_AsUTF8(code->co_qualname);
+  PyObject *qualname = py_qualname(frame);
+  const char *name = qualname ? PyUnicode_AsUTF8(qualname) : NULL;
   if (!name) PyErr_Clear();
   bool is_manager = name && ends(file, "/contextlib.py") &&
                     strcmp(name, "_GeneratorContextManager.__enter__") == 0;
@@ -313,6 +314,7 @@ static int watch_call(watch *w, PyFrameObject *frame) {
   bool closed = name && w->by->whole && is_listed(opaque, COUNT(opaque), file, name, true);
   bool listed = name && is_listed(known, COUNT(known), file, name, true);
   int status = (found || closed) && !listed ? tell(w, file, name) : 0;
+  Py_XDECREF(qualname);
   Py_DECREF(code);
   return status;
 }

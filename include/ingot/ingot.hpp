@@ -175,6 +175,14 @@ class session {
     c_.check(ig_session_create(c_.get(), model_.get(), &s));
     s_.reset(s);
   }
+  session(session &&) noexcept = default;
+  // Member by member the old context would be freed before the old session, which uses it.
+  session &operator=(session &&other) noexcept {
+    s_ = std::move(other.s_);
+    c_ = std::move(other.c_);
+    model_ = std::move(other.model_);
+    return *this;
+  }
 
   ig_session *get() const noexcept { return s_.get(); }
   const context &ctx() const noexcept { return c_; }

@@ -71,6 +71,30 @@ def test_blocks_of(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
                 assert printed == expected, f"the {language} block prints something else"
 
 
+# ---- examples
+
+SHOWN = """input x: float32 [3, 4]
+output linear_1: float32 [3, 2]
+ -0.147191 0.209443 -0.147191 0.209443 -0.147191 0.209443
+"""
+
+
+@pytest.mark.parametrize("language", ["c", "cpp", "py"])
+def test_example_that_runs_a_model(language: str, tmp_path: pathlib.Path) -> None:
+    """In every language it prints the same: names, dtypes, sizes, values."""
+    built = build() / f"examples/example_run_model{'_cpp' if language == 'cpp' else ''}"
+    command = [sys.executable, str(ROOT / "examples/run_model.py")] if language == "py" else [str(built)]
+    if language != "py" and not built.exists():
+        pytest.skip(f"{built.name} is not built")
+    assert run([*command, str(ROOT / "tests/pt2/data/mlp.pt2")], tmp_path) == SHOWN
+
+
+@pytest.mark.skipif("INGOT_SANITIZED" in os.environ, reason="it compares with ONNX Runtime, which knows no sanitizers")
+def test_the_tour(tmp_path: pathlib.Path) -> None:
+    printed = run([sys.executable, str(ROOT / "examples/demo.py")], tmp_path)
+    assert printed.endswith("demo: all numbers agree\n")
+
+
 # ---- links
 
 LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")

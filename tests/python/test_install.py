@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import platform
 import shutil
 import subprocess
 import sys
@@ -102,3 +103,51 @@ def test_meson_wrap(tmp_path: pathlib.Path) -> None:
     sources = {t["name"]: t["target_sources"] for t in targets}
     folders = [word for part in sources["program"] for word in part.get("parameters", [])]
     assert any(word.startswith("-I") and word.endswith("ingot/include") for word in folders), folders
+
+
+CROSS_32 = """[binaries]
+c = ['cc', '-m32']
+ar = 'ar'
+[properties]
+skip_sanity_check = true
+[host_machine]
+system = 'linux'
+cpu_family = 'x86'
+cpu = 'i686'
+endian = 'little'
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="-m32 is an option of compilers for x86-64")
+def test_32_bit_systems_are_refused(tmp_path: pathlib.Path) -> None:
+    """By a sentence, although the headers for such a system are not installed."""
+    if not shutil.which("meson"):
+        pytest.skip("meson is not on the path")
+    (tmp_path / "m32.ini").write_text(CROSS_32)
+    options = ["--cross-file", str(tmp_path / "m32.ini"), f"-Dpython={sys.executable}"]
+    done = subprocess.run(["meson", "setup", str(tmp_path / "build"), str(ROOT), *options], capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "Ingot needs a 64-bit system" in done.stdout
+    assert "This compiler makes 32-bit code" in done.stdout
+
+
+def include_of(version: str) -> str | None:
+    """The headers of another Python, where it is installed with them."""
+    command = [f"python{version}", "-c", "import sysconfig; print(sysconfig.get_path('include'))"]
+    if not shutil.which(command[0]):
+        return None
+    folder = subprocess.run(command, capture_output=True, text=True).stdout.strip()
+    return folder if folder and pathlib.Path(folder, "Python.h").exists() else None
+
+
+@pytest.mark.parametrize("version", ["3.10", "3.11", "3.12", "3.13"])
+def test_the_module_compiles_for_other_pythons(version: str) -> None:
+    if version == "{}.{}".format(*sys.version_info[:2]):
+        pytest.skip("it is the one that the build is for")
+    include = include_of(version)
+    if include is None:
+        pytest.skip(f"Python {version} is not installed with its headers")
+    folders = [ROOT / "python", ROOT / "include", ROOT / "src", BUILD / "include", BUILD]
+    sources = sorted((ROOT / "python").glob("*.c"))
+    strict = ["-Wall", "-Wextra", "-Wconversion", "-Werror", "-fsyntax-only", "-std=c11", "-D_GNU_SOURCE=1"]
+    run("cc", *strict, *(f"-I{folder}" for folder in folders), f"-I{include}", *sources)
