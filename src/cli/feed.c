@@ -278,23 +278,34 @@ static ig_tensor *random_tensor(ig_ctx *c, const ig_model_port *p, int64_t *size
   return call(c, "to", (ig_value[]){ig_of_tensor(t), ig_of_dtype(p->dtype)}, 2);
 }
 
-// Does some size of an input mention this name?
-static bool is_size(const ig_model *m, const char *name) {
-  const ig_model_port *const *ports = NULL;
-  size_t n = ig_model_inputs(m, &ports);
+#define CLI_NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+
+// Is the name a whole word of the text?
+static bool mentions(const char *text, const char *name) {
   size_t len = strlen(name);
-  for (size_t i = 0; i < n; i++) {
-    for (int d = 0; ports[i]->kind == IG_KIND_TENSOR && d < ports[i]->ndim; d++) {
-      const char *text = ports[i]->dims[d]->name;
-      const char *at = text ? strstr(text, name) : NULL;
-      bool begins = at && (at == text || !isalnum((unsigned char)at[-1]));
-      if (len && begins && !isalnum((unsigned char)at[len])) return true;
-    }
+  while (*text) {
+    size_t n = strspn(text, CLI_NAME_LETTERS);
+    if (n && n == len && memcmp(text, name, n) == 0) return true;
+    text += n ? n : 1;
   }
   return false;
 }
 
-#define CLI_NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+// Does some size of an input mention this name? *of: the size that is the name alone, or NULL.
+static bool is_size(const ig_model *m, const char *name, const ig_model_dim **of) {
+  const ig_model_port *const *ports = NULL;
+  size_t n = ig_model_inputs(m, &ports);
+  bool found = false;
+  *of = NULL;
+  for (size_t i = 0; i < n; i++) {
+    for (int d = 0; ports[i]->kind == IG_KIND_TENSOR && d < ports[i]->ndim; d++) {
+      const char *text = ports[i]->dims[d]->name;
+      found |= text && mentions(text, name);
+      if (text && strcmp(text, name) == 0) *of = ports[i]->dims[d];
+    }
+  }
+  return found;
+}
 
 // The names of sizes that can be given, with their ranges: "s0 (2 to 64), s1 (at least 0)".
 static const char *list_sizes(const ig_model *m, char *text, size_t cap) {
@@ -330,11 +341,16 @@ int cli_read_sizes(const ig_model *m, const cli_texts *words, ig_dim_value *out,
     }
     (void)snprintf(names[i], sizeof *names, "%.*s", (int)(equals - words->at[i]), words->at[i]);
     out[i].name = names[i];
-    if (!is_size(m, names[i])) {
-      char known[600];
-      list_sizes(m, known, sizeof known);
+    const ig_model_dim *dim = NULL;
+    char known[600];
+    list_sizes(m, known, sizeof known);
+    if (!is_size(m, names[i], &dim)) {
       return cli_error(CLI_USAGE, "--size: no input has a size '%s'; %s%s", names[i],
                        known[0] ? "there is " : "all sizes are fixed", known);
+    }
+    if (out[i].value < 0 || (dim && (out[i].value < dim->lo || out[i].value > dim->hi))) {
+      return cli_error(CLI_USAGE, "--size: %s cannot be %" PRId64 "; expected %s", names[i],
+                       out[i].value, known);
     }
   }
   return CLI_OK;

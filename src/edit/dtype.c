@@ -359,7 +359,8 @@ static void convert_ports(narrowing *x) {
   ig_om_info *outputs = ig_ed_push(x->e, g->noutputs, sizeof *outputs);
   for (size_t i = 0; inputs && i < g->ninputs; i++) {
     inputs[i] = g->inputs[i];
-    if (!is_float(x, inputs[i].name) || ig_ed_val(&x->w, inputs[i].name)->inner) continue;
+    bool held = g->input_defaults[i] || ig_ed_val(&x->w, inputs[i].name)->inner;
+    if (!is_float(x, inputs[i].name) || held) continue;
     inputs[i].type.elem = x->elem;
     set(x, &x->narrow, inputs[i].name, inputs[i].name);
   }
@@ -424,6 +425,7 @@ ig_status ig_edit_dtype(ig_edit *e, const ig_dtype_options *options) {
     return ig_fail(e->c, IG_INVALID, "%s: weights become float16 or bfloat16, not %s", e->m.name,
                    ig_dtype_text(o.dtype));
   IG_RETURN_IF_ERR(ig_ed_begin(e));
+  ig_ed_fix_weights(e);
   lift_constants(e);
   IG_RETURN_IF_ERR(ig_ed_end(e));
   bool half = o.dtype == IG_F16;

@@ -49,6 +49,18 @@ static void copy_functions(ig_edit *e, const ig_onnx_model *m) {
   e->m.functions = to;
 }
 
+void ig_ed_fix_weights(ig_edit *e) {
+  ig_om_graph *g = e->m.graph;
+  if (e->m.ir_version >= 4) return;
+  ig_om_info *inputs = ig_ed_push(e, g->ninputs, sizeof *inputs);
+  size_t n = 0;
+  for (size_t i = 0; inputs && i < g->ninputs; i++)
+    if (!g->input_defaults[i]) inputs[n++] = g->inputs[i];
+  g->inputs = inputs;
+  g->ninputs = inputs ? n : 0;
+  e->m.ir_version = 4;
+}
+
 // ---- life
 
 static ig_status start(ig_edit *e, ig_onnx_model *m) {

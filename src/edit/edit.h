@@ -46,6 +46,9 @@ const char *ig_ed_module(const ig_om_node *n, char *room, size_t size);
 ig_status ig_ed_unknown(ig_edit *e, const char *kind, const char *name, const char *const *names,
                         size_t n);
 ig_om_graph *ig_ed_copy_graph(ig_edit *e, const ig_om_graph *g);
+// Up to IR version 3 every weight was an input, which nobody meant to be given. The model has to be
+// resolved again.
+void ig_ed_fix_weights(ig_edit *e);
 
 // ---- nodes
 

@@ -11,9 +11,10 @@ typedef struct merging {
   ig_om_graph *g;  // of the second model
   const ig_onnx_model *other;
   const ig_merge_options *o;
-  ig_map names;   // of the second model's values -> in the merged one
-  ig_map nodes;   // likewise
-  ig_map joined;  // outputs of the first that are inputs of the second
+  ig_map names;            // of the second model's values -> in the merged one
+  ig_map nodes;            // likewise
+  ig_map joined;           // outputs of the first that are inputs of the second
+  const char **functions;  // of the second model, as they are called in the merged one
 } merging;
 
 static const ig_om_info *find(const ig_om_info *at, size_t n, const char *name) {
@@ -176,30 +177,65 @@ static ig_status merge_opsets(merging *x) {
   return IG_OK;
 }
 
+// Where a function is, by its three names; n: nowhere.
+static size_t function_at(const ig_om_function *at, size_t n, const char *domain, const char *name,
+                          const char *overload) {
+  size_t i = 0;
+  while (i < n && (strcmp(at[i].name, name) != 0 || strcmp(at[i].domain, domain) != 0 ||
+                   strcmp(at[i].overload, overload) != 0))
+    i++;
+  return i;
+}
+
+// The name of a function of the second model where the first one has its name too.
+static const char *function_name(merging *x, const ig_om_function *f) {
+  const ig_onnx_model *a = &x->e->m;
+  const ig_onnx_model *b = x->other;
+  const char *name = f->name;
+  bool taken =
+      function_at(a->functions, a->nfunctions, f->domain, name, f->overload) < a->nfunctions;
+  for (size_t i = 1; taken && ig_ed_ok(x->e); i++) {
+    name = ig_ed_text(x->e, "%s_merged_%zu", f->name, i);
+    taken =
+        function_at(a->functions, a->nfunctions, f->domain, name, f->overload) < a->nfunctions ||
+        function_at(b->functions, b->nfunctions, f->domain, name, f->overload) < b->nfunctions;
+  }
+  return name;
+}
+
+static void rename_calls(merging *x, ig_om_graph *g) {
+  for (size_t i = 0; g && i < g->nnodes && ig_ed_ok(x->e); i++) {
+    ig_om_node *n = &g->nodes[i];
+    size_t count = x->other->nfunctions;
+    size_t at = function_at(x->other->functions, count, n->domain, n->op_type, n->overload);
+    if (at < count) n->op_type = x->functions[at];
+    for (size_t k = 0; k < n->nattrs; k++) {
+      const ig_om_attr *a = &n->attrs[k];
+      for (size_t j = 0; j < ig_ed_bodies(a); j++) rename_calls(x, a->graphs[j]);
+    }
+  }
+}
+
 static ig_status merge_functions(merging *x) {
   ig_edit *e = x->e;
   size_t n = e->m.nfunctions;
-  if (!x->other->nfunctions) return IG_OK;
-  ig_om_function *to = ig_ed_push(e, ig_mem_add(n, x->other->nfunctions), sizeof *to);
-  if (!to) return e->c->status;
+  size_t more = x->other->nfunctions;
+  if (!more) return IG_OK;
+  ig_om_function *to = ig_ed_push(e, ig_mem_add(n, more), sizeof *to);
+  x->functions = ig_ed_push(e, more, sizeof *x->functions);
+  if (!to || !x->functions) return e->c->status;
   if (n) memcpy(to, e->m.functions, n * sizeof *to);
-  for (size_t i = 0; i < x->other->nfunctions; i++) {
-    const ig_om_function *f = &x->other->functions[i];
-    for (size_t k = 0; k < e->m.nfunctions; k++)
-      if (strcmp(to[k].name, f->name) == 0 && strcmp(to[k].domain, f->domain) == 0 &&
-          strcmp(to[k].overload, f->overload) == 0)
-        return ig_fail(
-            e->c, IG_UNSUPPORTED,
-            "%s and %s both have a function '%s' of domain '%s': ingot simplify replaces "
-            "functions by their nodes",
-            e->m.name, x->other->name, f->name, f->domain);
-    to[n] = *f;
-    to[n].mark = 0;
-    to[n].body = ig_ed_copy_graph(e, f->body);
-    n++;
+  for (size_t i = 0; i < more; i++) {
+    x->functions[i] = function_name(x, &x->other->functions[i]);
+    to[n + i] = x->other->functions[i];
+    to[n + i].mark = 0;
+    to[n + i].name = x->functions[i];
+    to[n + i].body = ig_ed_copy_graph(e, x->other->functions[i].body);
   }
+  for (size_t i = 0; i < more; i++) rename_calls(x, to[n + i].body);
+  rename_calls(x, x->g);
   e->m.functions = to;
-  e->m.nfunctions = n;
+  e->m.nfunctions = n + more;
   return e->c->status;
 }
 

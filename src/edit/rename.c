@@ -141,11 +141,23 @@ static bool is_input_dim(const ig_om_graph *g, const char *name) {
   return false;
 }
 
-// Dimensions of results may be expressions of the names: "2*batch + 1".
+// A dimension of an input is a name, whatever is in it ("n-all"), unless all words in it are names
+// of other dimensions of inputs: "2*batch + 1".
+static bool is_name(ig_edit *e, const char *text) {
+  if (!is_input_dim(e->m.graph, text)) return false;
+  size_t n = 0;
+  for (const char *at = text; (at = ig_ed_find_word(at, &n)); at += n) {
+    const char *word = ig_ed_text(e, "%.*s", (int)n, at);
+    if (strcmp(word, text) == 0 || !is_input_dim(e->m.graph, word)) return true;
+  }
+  return false;
+}
+
+// Dimensions of results may be expressions of the names.
 static const char *dim_now(renaming *r, const char *text) {
   ig_edit *e = r->e;
   const char *plain = now(&r->dims, text);
-  if (!text || plain != text || !r->dims.n || is_input_dim(e->m.graph, text)) return plain;
+  if (!text || plain != text || !r->dims.n || is_name(e, text)) return plain;
   ig_str s = ig_str_make(e->c->alloc);
   const char *from = text;
   bool changed = false;
@@ -212,7 +224,9 @@ static void rename_body(renaming *r, ig_om_graph *g) {
     at->text = NULL;
   }
   for (size_t i = 0; i < g->nnodes && ig_ed_ok(r->e); i++) rename_node(r, &g->nodes[i]);
+  rename_infos(r, &g->inputs, g->ninputs);
   rename_infos(r, &g->outputs, g->noutputs);
+  rename_infos(r, &g->values, g->nvalues);
   for (size_t i = 0; i < n; i++) *ig_map_find(&r->values, names[i]) = kept[i];
 }
 

@@ -408,24 +408,11 @@ static bool calls_functions(const ig_om_graph *g) {
   return false;
 }
 
-// Up to IR version 3 every weight was an input, which nobody meant to be given.
-static void fix_weights(ig_edit *e) {
-  ig_om_graph *g = e->m.graph;
-  if (e->m.ir_version >= 4) return;
-  ig_om_info *inputs = ig_ed_push(e, g->ninputs, sizeof *inputs);
-  size_t n = 0;
-  for (size_t i = 0; inputs && i < g->ninputs; i++)
-    if (!g->input_defaults[i]) inputs[n++] = g->inputs[i];
-  g->inputs = inputs;
-  g->ninputs = inputs ? n : 0;
-  e->m.ir_version = 4;
-}
-
 ig_status ig_edit_simplify(ig_edit *e, const ig_simplify_options *options) {
   ig_simplify_options o;
   IG_OPTIONS_TAKE(&o, options, keep_fused);
   IG_RETURN_IF_ERR(ig_ed_begin(e));
-  fix_weights(e);
+  ig_ed_fix_weights(e);
   IG_RETURN_IF_ERR(ig_ed_end(e));
   bool changed = true;
   for (int round = 0; round < MAX_ROUNDS && changed; round++)

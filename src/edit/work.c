@@ -81,6 +81,16 @@ static void know_constant(ig_ed_work *w, const ig_om_tensor *t) {
   v->exprs = ig_ed_push(w->e, (size_t)t->ndim, sizeof *v->exprs);
 }
 
+// Of a sparse weight the type alone: no rule computes with it.
+static void know_sparse(ig_ed_work *w, const ig_om_sparse *t) {
+  ig_ed_value *v = ig_ed_val_put(w, t->values->name);
+  if (!v) return;
+  v->elem = t->values->elem;
+  v->ndim = t->ndim;
+  v->dims = t->dims;
+  v->exprs = ig_ed_push(w->e, (size_t)t->ndim, sizeof *v->exprs);
+}
+
 // Reads of a node, of those in sub-graphs too.
 static void count_reads(ig_ed_work *w, const ig_om_graph *g, bool inner) {
   for (size_t i = 0; inner && i < g->noutputs; i++) {
@@ -122,6 +132,7 @@ ig_status ig_ed_work_open(ig_ed_work *w) {
   w->same = ig_map_make(e->c->alloc);
   IG_RETURN_IF_ERR(ig_rd_infer(e->c, &e->m, &(ig_rd_infer_sink){.user = w, .exact = exact}));
   for (size_t i = 0; i < g->ninits; i++) know_constant(w, g->inits[i]);
+  for (size_t i = 0; i < g->nsparse; i++) know_sparse(w, g->sparse[i]);
   for (size_t i = 0; i < g->ninputs; i++) {
     ig_ed_value *v = ig_ed_val_put(w, g->inputs[i].name);
     if (!v) break;

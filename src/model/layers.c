@@ -3,7 +3,6 @@
 // one of few operators; memory in the form that runs. Both name the module of each call.
 #include "ingot/layers.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +10,7 @@
 #include "base/cause.h"
 #include "ingot/aten.h"
 #include "ingot/file.h"
-#include "model/model.h"
+#include "model/dim_names.h"
 #include "op/op.h"
 
 enum { MAX_DEPTH = 1000 };
@@ -35,8 +34,7 @@ typedef struct costs {
   size_t n;
   const ig_dim_value *given;
   size_t ngiven;
-  // Symbols whose sizes have another name in the description of the inputs.
-  IG_VEC(ig_text_pair) names;
+  ig_dim_names names;
 } costs;
 
 static layer *no_memory(const costs *k) {
@@ -208,36 +206,9 @@ static bool add_weights(costs *k) {
 
 // ---- results
 
-static bool add_name(costs *k, const ig_expr *e, const char *name) {
-  if (!e || e->kind != IG_EXPR_SYMBOL || !name || strcmp(name, e->name) == 0) return true;
-  return ig_vec_push(k->c->alloc, &k->names, ((ig_text_pair){e->name, name})) || no_memory(k);
-}
-
-static bool find_names(costs *k, const ig_program *p) {
-  size_t i = 0;
-  for (const ig_node *n = p->graph->first; n && i < k->m->inputs.n; n = n->next) {
-    if (n->kind != IG_NODE_PLACEHOLDER || n->role != IG_INPUT_USER) continue;
-    const ig_model_port *port = k->m->inputs.at[i++];
-    const ig_tensor *t = n->val.kind == IG_KIND_TENSOR ? n->val.tensor : NULL;
-    for (int d = 0; t && port->kind == IG_KIND_TENSOR && d < port->ndim && d < t->ndim; d++) {
-      if (!add_name(k, ig_tensor_size(t, d).expr, port->dims[d]->name)) return false;
-    }
-  }
-  return true;
-}
-
-// The shown name of a symbol that is the n characters at `word`; NULL: its own.
-static const char *shown_name(const costs *k, const char *word, size_t n) {
-  for (size_t i = 0; i < k->names.n; i++) {
-    const ig_text_pair *p = &k->names.at[i];
-    if (strlen(p->key) == n && memcmp(p->key, word, n) == 0) return p->value;
-  }
-  return NULL;
-}
-
 static bool given_size(void *user, const ig_expr *symbol, ig_hint *out) {
   const costs *k = user;
-  const char *shown = shown_name(k, symbol->name, strlen(symbol->name));
+  const char *shown = ig_dim_names_of(&k->names, symbol->name, strlen(symbol->name));
   for (size_t i = 0; i < k->ngiven; i++) {
     if (strcmp(k->given[i].name, shown ? shown : symbol->name) != 0) continue;
     *out = (ig_hint){.sort = IG_SORT_INT, .i = k->given[i].value, .den = 1};
@@ -257,14 +228,7 @@ static const char *text_of(costs *k, ig_int x, int64_t *value) {
   ig_str plain = ig_str_make(k->c->alloc);
   ig_str s = ig_str_make(k->c->alloc);
   ig_str_int(&plain, x);
-  for (const char *p = plain.failed ? "" : plain.at; *p;) {
-    bool word = isalpha((unsigned char)*p);
-    size_t n = 1;
-    while (word && (isalnum((unsigned char)p[n]) || p[n] == '_')) n++;
-    const char *shown = word ? shown_name(k, p, n) : NULL;
-    ig_str_add(&s, "%.*s", shown ? (int)strlen(shown) : (int)n, shown ? shown : p);
-    p += n;
-  }
+  ig_dim_names_put(&k->names, &s, plain.failed ? "" : plain.at);
   s.failed = s.failed || plain.failed;
   ig_str_free(&plain);
   char *text = s.failed ? NULL : ig_scope_array(k->c, s.n + 1, 1);
@@ -303,7 +267,7 @@ static void count(costs *k, const ig_layer **list, size_t *n) {
   ig_program *p = ig_model_runnable(k->m);
   k->root = new_layer(k, NULL, "", "");
   ig_decompose_args args = {.size = sizeof args, .level = IG_DECOMPOSE_CORE};
-  bool ok = k->root && find_names(k, p) && walk_program(k, p, false) &&
+  bool ok = k->root && ig_dim_names_find(&k->names, k->m, p) && walk_program(k, p, false) &&
             ig_program_decompose(k->c, p, &args, &core) == IG_OK && walk_program(k, core, true) &&
             add_weights(k);
   ig_layer *out = ok ? ig_scope_array(k->c, k->n, sizeof *out) : NULL;
@@ -324,11 +288,16 @@ ig_status ig_model_layers(ig_ctx *c, const ig_model *m, const ig_dim_value *give
   if (!ig_model_runnable(m)) {
     return ig_fail(c, IG_UNSUPPORTED | IG_E_NO_PROGRAM, "%s: it has no program", m->name);
   }
-  costs k = {.c = c, .m = m, .arena = ig_arena_make(c->alloc), .given = given, .ngiven = ngiven};
+  costs k = {.c = c,
+             .m = m,
+             .arena = ig_arena_make(c->alloc),
+             .given = given,
+             .ngiven = ngiven,
+             .names = {.c = c}};
   k.by_path = ig_map_make(c->alloc);
   count(&k, list, n);
   ig_map_free(&k.by_path);
-  ig_vec_free(c->alloc, &k.names);
+  ig_dim_names_free(&k.names);
   ig_arena_free(&k.arena);
   return c->status;
 }

@@ -6,6 +6,7 @@
 
 #include "base/budget.h"
 #include "base/cause.h"
+#include "base/str.h"
 #include "onnx/schema.h"
 #include "onnx_read/reader.h"
 #include "op/interpret.h"
@@ -234,14 +235,33 @@ static void tell(ig_rd *r, const ig_om_node *n) {
   r->told(r, n, r->told_user);
 }
 
+// The calls of functions around a frame: "block.1/attention/". Each has its own names for values.
+static void put_calls(ig_str *s, const ig_rd_frame *f) {
+  while (f && !f->fn) f = f->up;
+  if (!f) return;
+  put_calls(s, f->caller);
+  ig_str_add(s, "%s/", *f->call->name || !f->call->noutputs ? f->call->name : f->call->outputs[0]);
+}
+
+static void tell_value(ig_rd *r, const ig_om_node *n, const char *name, const ig_value *v) {
+  const ig_watch *watch = r->c->mode->watch;
+  ig_str path = ig_str_make(r->c->alloc);
+  put_calls(&path, r->frame);
+  if (path.n) ig_str_add(&path, "%s", name);
+  if (path.failed)
+    (void)ig_fail(r->c, IG_NOMEM, "out of memory");
+  else
+    watch->fn(watch->user, path.n ? path.at : name, n->op_type, v);
+  ig_str_free(&path);
+}
+
 // Reports the results of a node to the watcher of the run.
 static void tell_watcher(ig_rd *r, const ig_om_node *n) {
-  const ig_watch *watch = r->c->mode->watch;
-  bool tells = watch && r->out && !r->capture;
+  bool tells = r->c->mode->watch && r->out && !r->capture;
   for (size_t i = 0; tells && i < n->noutputs && ig_rd_ok(r); i++) {
     if (!r->out[i] || r->out[i]->kind != IG_RD_TENSOR || !n->outputs[i][0]) continue;
     ig_value v = ig_of_tensor(ig_rd_tensor(r, r->out[i]));
-    if (v.tensor) watch->fn(watch->user, n->outputs[i], n->op_type, &v);
+    if (v.tensor) tell_value(r, n, n->outputs[i], &v);
   }
 }
 

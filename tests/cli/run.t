@@ -255,9 +255,8 @@ $ ingot run derived_dims.pt2 --random --size s77=10 | cut -c1-38
   mul_1                    float32[]  
 
 $ ingot run derived_dims.pt2 --size s77=1000
-2> ingot: derived_dims.pt2: input 'x': dim 0 (s77) cannot be 1000
-2>   more: ingot explain IG0404
-[5]
+2> ingot: --size: s77 cannot be 1000; expected s77 (2 to 100)
+[2]
 
 $ ingot run derived_dims.pt2 --size s77=many
 2> ingot: --size: 's77=many' is not NAME=NUMBER

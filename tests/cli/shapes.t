@@ -92,3 +92,25 @@ $ ingot shapes --json item_size.pt2
     }
   ]
 }
+
+# Sizes of an ONNX model have the names that its inputs have, everywhere
+$ ingot convert derived_dims.pt2 d.onnx --no-check && ingot rename d.onnx rows.onnx --dims s77=rows 2>/dev/null && ingot shapes rows.onnx
+inputs
+  x dim 0                  rows         0 to any
+  y dim 0                  2*s77 + 1    0 to any
+sizes
+  rows                    0 to any         x dim 0
+  2*rows + 1              5 to any         y dim 0
+  2*rows                  4 to any         cat dim 0
+
+$ ingot info rows.onnx --layers
+module   class                    parameters               FLOPs   activations
+(model)                                    4                   0  20*rows + 28
+
+$ ingot info rows.onnx --layers --size row=2
+2> ingot: --size: no input has a size 'row'; there is rows (at least 0)
+[2]
+
+$ ingot info rows.onnx --layers --size rows=-1
+2> ingot: --size: rows cannot be -1; expected rows (at least 0)
+[2]

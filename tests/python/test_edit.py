@@ -2,6 +2,9 @@
 """ingot.edit: what the operations make, judged by onnx's checker and by onnxruntime."""
 from __future__ import annotations
 
+import os
+import pathlib
+import subprocess
 import tempfile
 
 import numpy as np
@@ -16,6 +19,8 @@ import ingot  # noqa: E402
 from ingot import edit  # noqa: E402
 
 RNG = np.random.default_rng(0)
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+INGOT = pathlib.Path(os.environ.get("INGOT_BUILD", ROOT / "build/release")) / "ingot"
 
 
 def model(nodes, inputs, outputs, weights=None, opset=17, values=()):
@@ -462,3 +467,72 @@ def test_split_weights(tmp_path):
     edit.split_weights(str(split), whole, join=True)
     assert not (tmp_path / "whole.onnx.data").exists()
     agrees(before, onnx.load(whole), {"x": f32(2, 48)}, 0, 0)
+
+
+def with_function(slope):
+    """y = leaky(x @ w) twice, by a function whose inner values have names of the graph around it."""
+    body = [node("MatMul", "a w", "t"), node("LeakyRelu", "t", "o", alpha=slope)]
+    nodes = [node("Layer", "x w", "t", domain="mine", name="one"), node("Layer", "t w", "y", domain="mine", name="two")]
+    m = model(nodes, [("x", ["n", 4])], [("y", ["n", 4])], {"w": f32(4, 4)})
+    m.functions.append(helper.make_function("mine", "Layer", ["a", "w"], ["o"], body, [helper.make_opsetid("", 17)]))
+    m.opset_import.append(helper.make_opsetid("mine", 1))
+    return m
+
+
+def test_merge_of_functions_with_one_name():
+    first, second = with_function(0.1), with_function(0.5)
+    both = edit.merge(first, second, {"y": "x"})
+    onnx.checker.check_model(both, full_check=True)
+    assert [f.name for f in both.functions] == ["Layer", "Layer_merged_1"]
+    x = {"x": f32(2, 4)}
+    np.testing.assert_array_equal(run(both, x)[0], run(second, {"x": run(first, x)[0]})[0])
+
+
+@pytest.mark.skipif(not INGOT.exists(), reason="the command is not built")
+def test_values_in_functions_have_names_of_their_own(tmp_path):
+    """The check of the part compares t of the graph, not t in a call."""
+    onnx.save(with_function(0.1), tmp_path / "m.onnx")
+    done = subprocess.run([INGOT, "extract", "m.onnx", "part.onnx", "--to", "t"], cwd=tmp_path, capture_output=True,
+                          text=True, timeout=60)
+    assert done.returncode == 0 and "agrees" in done.stderr, done.stderr
+
+
+def test_rename_of_sizes_in_bodies_and_inputs():
+    info = lambda name, shape, kind=TensorProto.FLOAT: helper.make_tensor_value_info(name, kind, shape)  # noqa: E731
+    body = helper.make_graph(
+        [node("Relu", "s", "s2"), node("Identity", "c", "c2")], "body",
+        [info("i", [], TensorProto.INT64), info("c", [], TensorProto.BOOL), info("s", ["n", 4])],
+        [info("c2", [], TensorProto.BOOL), info("s2", ["n", 4])])
+    nodes = [node("Loop", "k _ x", "a", body=body), node("Relu", "z", "b")]
+    nodes[0].input[1] = ""
+    inputs = [("x", ["n", 4]), ("z", ["2*n + 1"]), ("v", ["n-all"])]
+    before = model(nodes, inputs, [("a", ["n", 4]), ("b", ["2*n + 1"])], {"k": np.array(2)})
+    after = edit.rename(before, {"n": "rows"}, kind="dim")
+    inner = after.graph.node[0].attribute[0].g
+    assert dims(inner.input[2]) == dims(inner.output[1]) == ["rows", 4]
+    assert [dims(i) for i in after.graph.input] == [["rows", 4], ["2*rows + 1"], ["n-all"]]
+
+
+def test_dtype_where_weights_are_inputs():
+    """Up to IR version 3 all of them are; no caller means to give them."""
+    before = model([node("Gemm", "x w b", "y", transB=1)], [("x", [2, 4]), ("w", [3, 4]), ("b", [3])], [("y", [2, 3])],
+                   {"w": f32(3, 4), "b": f32(3)}, opset=8)
+    before.ir_version = 3
+    after = edit.convert_dtype(before, ingot.float16, convert_io=True)
+    assert {i.data_type for i in after.graph.initializer} == {TensorProto.FLOAT16} and ops(after) == ["Gemm"]
+    before.ir_version = 8  # here a caller may
+    kept = edit.convert_dtype(before, ingot.float16, convert_io=True)
+    onnx.checker.check_model(kept, full_check=True)
+    x = f32(2, 4)
+    for half in (after, kept):
+        np.testing.assert_allclose(run(half, {"x": x.astype(np.float16)})[0], run(before, {"x": x})[0], 1e-2, 1e-2)
+
+
+def test_dtype_of_sparse_weights():
+    before = model([node("MatMul", "x w", "y")], [("x", ["n", 4])], [("y", ["n", 3])])
+    values = helper.make_tensor("w", TensorProto.FLOAT, [3], [1.0, 2.0, 3.0])
+    before.graph.sparse_initializer.append(
+        helper.make_sparse_tensor(values, helper.make_tensor("i", TensorProto.INT64, [3], [0, 5, 10]), [4, 3]))
+    after = edit.convert_dtype(before, ingot.float16)
+    x = {"x": f32(2, 4)}
+    np.testing.assert_allclose(run(after, x)[0], run(before, x)[0], rtol=1e-2, atol=1e-2)
