@@ -961,3 +961,19 @@ def test_a_backend_may_do_what_one_graph_may_not(tmp_path):
     y = torch.compile(lambda v: Twice.apply(v + 1).sin(), backend=backend, fullgraph=True)(x)
     y.sum().backward()
     assert "add" in notes.read_text() and torch.allclose(x.grad, 2 * torch.full((2,), 4.0).cos())
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_view_whose_base_was_written_has_a_history_while_recording_goes_on(backend):
+    def f(x):
+        with torch.no_grad():
+            base = x.relu()
+        view = base[0]
+        base.add_(x + x)
+        view.register_hook(lambda g: g * 3)
+        return view, view.grad_fn.name()
+
+    x = torch.tensor([[1.0, 2.0]], requires_grad=True)
+    view, name = torch.compile(f, backend=backend)(x)
+    view.sum().backward()
+    assert (name, x.grad.tolist()) == ("AsStridedBackward0", [[6, 6]])
