@@ -977,3 +977,23 @@ def test_a_view_whose_base_was_written_has_a_history_while_recording_goes_on(bac
     view, name = torch.compile(f, backend=backend)(x)
     view.sum().backward()
     assert (name, x.grad.tolist()) == ("AsStridedBackward0", [[6, 6]])
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "ingot", Backend()])
+def test_hooks_of_all_modules_see_the_modules_of_the_program(backend):
+    """Not the graphs that stand for their calls."""
+    layer, seen = nn.Linear(2, 2), []
+
+    def hook(module, args, out):
+        seen.append(type(module))
+        return out - 1
+
+    f = torch.compile(lambda x: layer(x) * 2, backend=backend)
+    handle = nn.modules.module.register_module_forward_hook(hook)
+    try:
+        found = [f(torch.ones(3, 2)) for _ in range(2)]
+    finally:
+        handle.remove()
+    expected = (layer(torch.ones(3, 2)) - 1) * 2
+    assert all(torch.allclose(y, expected) for y in found)
+    assert seen == [nn.Linear, nn.Linear]
