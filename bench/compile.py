@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Print what torch.compile costs: what the first call takes longer than a later one, and what a later call adds to
-running the graph.
+"""Print what torch.compile costs: what the first call takes longer than a later one of a model that ran before, and
+what a later call adds to running the graph.
 
     python bench/compile.py MODELS_FILE [--torch PYTHON] [--only TEXT]
 
 MODELS_FILE has MODELS = {name: maker of (module, args)}. First calls are beside those of torch.compile (inductor) of
-the real PyTorch, where that and a C++ compiler are installed; each is measured in a process of its own. The time of the
-graph itself is that of its forward, called with the same inputs.
+the real PyTorch, where that and a C++ compiler are installed; each is measured in a process of its own, with nothing
+that an earlier run compiled. The time of the graph itself is that of its forward, called with the same inputs.
 """
 
 import argparse
 import importlib
 import importlib.util
 import json
+import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
@@ -45,6 +47,7 @@ def first_call(torch: Any, path: str, name: str) -> float:
     model, args = load_models(path).MODELS[name]()
     model.eval()
     with torch.no_grad():
+        model(*args)  # memory and kernels get ready in any case
         compiled = torch.compile(model)
         start = time.perf_counter()
         compiled(*args)
@@ -86,9 +89,11 @@ def measure(provider: str, what: str, path: str, name: str) -> Any:
 
 
 def ask(python: str, provider: str, what: str, path: str, name: str) -> Any:
-    """In a process of its own; None: it failed."""
+    """In a process of its own, with empty caches; None: it failed."""
     command = [python, __file__, path, "--measure", provider, what, name]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=900)
+    with tempfile.TemporaryDirectory() as empty:
+        environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": empty}
+        done = subprocess.run(command, capture_output=True, text=True, timeout=900, env=environment)
     return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None
 
 

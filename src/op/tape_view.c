@@ -122,7 +122,7 @@ void ig_tape_refresh(ig_ctx *c, ig_tensor *t) {
     a->base_epoch = epoch;
     return;
   }
-  enum { ALL = IG_MODE_CAPTURE | IG_MODE_NO_GRAD | IG_MODE_INFERENCE };
+  enum { ALL = IG_MODE_CAPTURE | IG_MODE_REWRITE | IG_MODE_NO_GRAD | IG_MODE_INFERENCE };
   ig_mode_scope mode = ig_mode_push(c, &(ig_mode_change){.set = ALL});  // the tape, nothing else
   ig_scope s = ig_scope_open(c);
   ig_tensor *again = ig_tape_replay(c, a->base, a->base, a->step, t);

@@ -961,3 +961,39 @@ def test_a_backend_may_do_what_one_graph_may_not(tmp_path):
     y = torch.compile(lambda v: Twice.apply(v + 1).sin(), backend=backend, fullgraph=True)(x)
     y.sum().backward()
     assert "add" in notes.read_text() and torch.allclose(x.grad, 2 * torch.full((2,), 4.0).cos())
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_view_whose_base_was_written_has_a_history_while_recording_goes_on(backend):
+    def f(x):
+        with torch.no_grad():
+            base = x.relu()
+        view = base[0]
+        base.add_(x + x)
+        view.register_hook(lambda g: g * 3)
+        return view, view.grad_fn.name()
+
+    x = torch.tensor([[1.0, 2.0]], requires_grad=True)
+    view, name = torch.compile(f, backend=backend)(x)
+    view.sum().backward()
+    assert (name, x.grad.tolist()) == ("AsStridedBackward0", [[6, 6]])
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "ingot", Backend()])
+def test_hooks_of_all_modules_see_the_modules_of_the_program(backend):
+    """Not the graphs that stand for their calls."""
+    layer, seen = nn.Linear(2, 2), []
+
+    def hook(module, args, out):
+        seen.append(type(module))
+        return out - 1
+
+    f = torch.compile(lambda x: layer(x) * 2, backend=backend)
+    handle = nn.modules.module.register_module_forward_hook(hook)
+    try:
+        found = [f(torch.ones(3, 2)) for _ in range(2)]
+    finally:
+        handle.remove()
+    expected = (layer(torch.ones(3, 2)) - 1) * 2
+    assert all(torch.allclose(y, expected) for y in found)
+    assert seen == [nn.Linear, nn.Linear]

@@ -2,6 +2,7 @@
 """FakeTensorMode and ShapeEnv: tensors without elements, modes around captures, fake inputs and weights."""
 
 import gc
+import time
 import weakref
 
 import pytest
@@ -223,3 +224,14 @@ def test_layouts_outside_of_the_mode() -> None:
     assert x.is_contiguous() and not x.t().is_contiguous()
     assert len(x) == 3
     assert [str(g[0]) for g in mode.shape_env.guards] == ["Eq(s0, 3)"]
+
+
+def test_shapes_of_a_recurrent_layer_do_not_take_its_steps():
+    lstm = torch.nn.LSTM(2, 3, batch_first=True)
+    with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
+        start = time.process_time()
+        out, (h, cell) = lstm(torch.empty(4, 1_000_000, 2))
+        seconds = time.process_time() - start
+    assert (out.shape, out.stride()) == ((4, 1_000_000, 3), (3, 12, 1))
+    assert (h.shape, cell.shape) == ((1, 4, 3), (1, 4, 3))
+    assert seconds < 1

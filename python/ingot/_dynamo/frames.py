@@ -23,6 +23,7 @@ from ingot._dynamo.sources import Sources
 from ingot._dynamo.steps import is_raised, refused_on_line
 from ingot._dynamo.utils import counters
 from ingot._dynamo.where import branch_kind, cuts_well, describe_stack, is_allowed, is_users_file, user_stack
+from ingot.fx.graph_module import function_of
 
 __all__ = ["Frame", "Settings", "forget_all"]
 
@@ -252,7 +253,7 @@ class Frame(_C.CompileCache):
             raise exc.BackendCompilerFailed(backend, error) from error
         if not callable(run):
             raise exc.BackendCompilerFailed(backend, TypeError("compiler_fn did not return callable"))
-        return run
+        return function_of(run)
 
     def _plan(self, recording: Any, sources: Sources) -> tuple[bytes, list[tuple[int, int, int]]]:
         """How each number is traced, and the dims (slot, input, dim) that must stay symbolic."""

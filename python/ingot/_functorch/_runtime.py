@@ -13,15 +13,17 @@ from ingot import _C, fx
 from ingot._C import Tensor
 from ingot._functorch._trace import OutputAliasInfo, OutputType, Traced, ViewAndMutationMeta, trace
 from ingot._guards import TracingContext, tracing
+from ingot.fx.graph_module import function_of
 
 __all__ = ["compile_flat", "examples_of", "make_boxed_func", "normalize"]
 
 
 def make_boxed_func(f: Callable) -> Callable:
     """f as a function of one list, which it may empty."""
+    call = function_of(f)
 
     def g(args: list) -> Any:
-        return f(*args)
+        return call(*args)
 
     g._boxed_call = True  # type: ignore[attr-defined]
     return g

@@ -18,6 +18,7 @@ from ingot._functorch.partitioners import default_partition
 from ingot.export._trace import capture_module
 from ingot.export.exported_program import ExportedProgram
 from ingot.export.graph_signature import InputKind, OutputKind
+from ingot.fx.graph_module import function_of
 from ingot.nn.utils.stateless import _reparametrize_module
 from ingot.utils import _pytree as pytree
 
@@ -274,7 +275,7 @@ def aot_module_simplified(
     def function(*given: Any) -> tuple:
         state = dict(zip(names, given))
         with _reparametrize_module(mod, state) if names else contextlib.nullcontext():
-            out = mod(*given[len(names) :])
+            out = function_of(mod)(*given[len(names) :])
         return tuple(out) if isinstance(out, (tuple, list)) else (out,)
 
     def weights() -> list:

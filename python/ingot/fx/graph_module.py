@@ -19,7 +19,7 @@ from ingot import _C, nn
 from ingot.fx.graph import Graph, PythonCode, _PyTreeCodeGen
 from ingot.fx.node import Node, _get_qualified_name, base_types
 
-__all__ = ["GraphModule", "reduce_graph_module"]
+__all__ = ["GraphModule", "function_of", "reduce_graph_module"]
 
 
 def _copy_attr(source: nn.Module, target: nn.Module, path: str) -> None:
@@ -515,6 +515,15 @@ def _bind_arguments(graph: Graph, args: tuple, kwargs: dict[str, Any]) -> tuple:
     if named:
         raise TypeError(f"forward() got an unexpected keyword argument '{next(iter(named))}'")
     return tuple(out)
+
+
+def function_of(compiled: Callable) -> Callable:
+    """What a compiler returned. If that is a graph, without the hooks of all modules: they are meant for the program's
+    modules, whose calls the graph stands for."""
+    own = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+    if not isinstance(compiled, GraphModule) or any(getattr(compiled, hooks) for hooks in own):
+        return compiled
+    return compiled.forward
 
 
 def reduce_graph_module(state: dict[str, Any], graph: Graph, class_name: str) -> GraphModule:

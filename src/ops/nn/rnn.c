@@ -299,10 +299,11 @@ static bool is_projected(const ig_tensor *h, const ig_tensor *cell) {
              ig_sizes(cell)[cell->ndim - 1].value;  // concrete: widths
 }
 
-// Is this the shape inference of a call that is not decomposed? Then the number of steps may be
-// dynamic.
-static bool only_sizes_matter(const ig_ctx *c) {
-  return c->mode->fake && !c->mode->capture && c->mode->no_grad;
+// Is this the shape inference of a call that is not decomposed? Then one step tells of all, and
+// their number may be dynamic.
+static bool only_sizes_matter(const ig_ctx *c, ig_int steps) {
+  bool several = steps.expr || steps.value > 1;
+  return several && c->mode->fake && !c->mode->capture && c->mode->no_grad;
 }
 
 // The results of any number of steps have the sizes that one step gives, but for the time.
@@ -334,7 +335,7 @@ static void run_input(ig_ctx *c, const ig_value *args, cell_kind kind, ig_tensor
   ig_tensor *x = args[0].tensor;
   if (!check_ranks(c, x, 3, h, cell) || !check_params(&n) || !check_cells(&n, h, cell)) return;
   if (args[8].b) x = ig_transpose_int(c, x, ig_const(0), ig_const(1));
-  if (x && ig_sizes(x)[0].expr && only_sizes_matter(c)) {
+  if (x && only_sizes_matter(c, ig_sizes(x)[0])) {
     infer_network(&n, x, h, cell, outs);
   } else {
     n.steps = x ? ig_int_specialize(c, ig_sizes(x)[0]) : 0;
