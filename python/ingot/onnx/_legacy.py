@@ -114,6 +114,31 @@ def _as_tensor(value: Any) -> Any:
     return ingot.tensor(value, dtype=ingot.float64) if isinstance(value, float) else value
 
 
+@contextlib.contextmanager
+def _deciding(module: nn.Module, args: tuple, graph: traced.Graph) -> Iterator[None]:
+    """Numbers among the arguments are inputs; those that no node of the trace reads have only decided something, and
+    decide the same while a capture runs the module."""
+    leaves = pytree.tree_leaves(args)
+    places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, (Tensor, int, float))]
+    unread = []
+    if graph.result is not None and len(places) == graph.user_inputs:
+        values = zip(places, graph.arguments(), strict=False)
+        unread = [i for i, value in values if not isinstance(leaves[i], Tensor) and not list(value.uses())]
+
+    def give_numbers(_: nn.Module, given: tuple) -> tuple:
+        found, spec = pytree.tree_flatten(given)
+        for i in unread:
+            found[i] = leaves[i]
+        return pytree.tree_unflatten(found, spec)
+
+    hook = module.register_forward_pre_hook(give_numbers) if unread else None
+    try:
+        yield
+    finally:
+        if hook is not None:
+            hook.remove()
+
+
 def _flat_names(args: tuple, input_names: Sequence[str], parameters: Sequence[str]) -> list[str | None]:
     """For every leaf of the arguments the name of the model's input that it is; None: it is not one."""
     names: list[str | None] = []
@@ -568,7 +593,7 @@ def build(
     given = _Axes(fed, names, axes)
     scripts = scripted.has_scripts(model)
     try:
-        with jit_trace.captured_as_trace():
+        with jit_trace.captured_as_trace(), _deciding(module, args, graph):
             program = capture(module, fed, given, scripts, graph.result)
     except Exception:
         if all(a is b for a, b in zip(given.leaves, pytree.tree_leaves(args), strict=True)):
