@@ -204,12 +204,11 @@ static void glu(ig_onnx *x, const ig_onnx_call *call) {
   int64_t axis = ig_onnx_dim(x, &call->args[1], call->val->ndim);
   int64_t half = ig_sizes(call->val)[axis].value;
   const char *halves[] = {ig_onnx_fresh(x, "Split"), ig_onnx_fresh(x, "Split")};
-  (void)ig_onnx_emit(
-      x, &(ig_onnx_node){.op_type = "Split",
-                         .in = {self, ig_onnx_vector(x, (int64_t[]){half, half}, 2)},
-                         .attrs = {ig_onnx_int("axis", axis)},
-                         .outs = halves,
-                         .nouts = 2});
+  (void)ig_onnx_emit(x, &(ig_onnx_node){.op_type = "Split",
+                                        .in = {self, ig_onnx_vector(x, (int64_t[]){half, half}, 2)},
+                                        .attrs = {ig_onnx_int("axis", axis)},
+                                        .outs = halves,
+                                        .nouts = 2});
   const char *gate = ig_onnx_emit1(x, "Sigmoid", halves[1], NULL);
   (void)ig_onnx_emit_as(x, call, &(ig_onnx_node){.op_type = "Mul", .in = {halves[0], gate}}, d);
 }

@@ -229,8 +229,7 @@ static void put_course(ig_onnx *x, const ig_node *n, const ig_graph *body,
   if (!in || !names || !kept) return;
   size_t nkept = 0;
   in[0] = course->bounded ? ig_onnx_scalar_size(x, course->bound) : "";
-  in[1] =
-      course->flag < count ? ig_onnx_operand(x, &carried->list.at[course->flag], IG_BOOL) : "";
+  in[1] = course->flag < count ? ig_onnx_operand(x, &carried->list.at[course->flag], IG_BOOL) : "";
   for (size_t i = 0; i < count; i++) {
     if (i == course->counter || i == course->flag) continue;
     kept[nkept] = names[i];

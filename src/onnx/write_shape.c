@@ -61,10 +61,9 @@ static bool has_zero(const ig_tensor *t) {
 static void reshape(ig_onnx *x, const ig_onnx_call *call) {
   const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
   const char *in = self_of(x, call);
-  ig_onnx_node node = {
-      .op_type = "Reshape",
-      .in = {in, reshape_sizes(x, self, call->val, &call->args[1])},
-      .out = call->out};
+  ig_onnx_node node = {.op_type = "Reshape",
+                       .in = {in, reshape_sizes(x, self, call->val, &call->args[1])},
+                       .out = call->out};
   if (has_zero(call->val)) {  // 0 would mean: as in the input
     if (x->opset >= 14) {
       node.attrs[0] = ig_onnx_int("allowzero", 1);
@@ -285,7 +284,8 @@ static void repeat_each(ig_onnx *x, const ig_onnx_call *call) {
   }
   in = ig_onnx_unsqueeze(x, in, axis + 1, NULL);
   in = ig_onnx_emit2(x, "Tile", in, ig_onnx_vector(x, times, (size_t)ndim + 1), NULL);
-  const char *to = plain ? ig_onnx_vector(x, sizes, (size_t)ndim) : ig_onnx_sizes_name(x, call->val);
+  const char *to =
+      plain ? ig_onnx_vector(x, sizes, (size_t)ndim) : ig_onnx_sizes_name(x, call->val);
   (void)ig_onnx_emit2(x, "Reshape", in, to, call->out);
 }
 

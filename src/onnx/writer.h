@@ -327,9 +327,9 @@ static inline bool ig_onnx_is_none(const ig_value *v) {
 
 const char *ig_onnx_size(ig_onnx *x, ig_int i);                        // vector of one int64
 const char *ig_onnx_shape_of(ig_onnx *x, const ig_int *at, size_t n);  // vector of n int64
-const char *ig_onnx_number_of(ig_onnx *x, const ig_expr *e);  // one element (emit_number.c)
+const char *ig_onnx_number_of(ig_onnx *x, const ig_expr *e);   // one element (emit_number.c)
 bool ig_onnx_has_sources(const ig_onnx *x, const ig_expr *e);  // can be computed here
-const char *ig_onnx_scalar_size(ig_onnx *x, ig_int i);        // an int64 without dimensions
+const char *ig_onnx_scalar_size(ig_onnx *x, ig_int i);         // an int64 without dimensions
 ig_dtype ig_onnx_number_type(const ig_expr *e);
 const char *ig_onnx_scalar_of(ig_onnx *x, const ig_expr *e, ig_dtype dtype);  // no dimensions
 const char *ig_onnx_sizes_name(ig_onnx *x, const ig_tensor *t);  // the sizes of t, as a vector
