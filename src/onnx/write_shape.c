@@ -409,15 +409,16 @@ static void stack(ig_onnx *x, const ig_onnx_call *call) {
   join(x, call, true);
 }
 
-// Pieces of a weight are evaluated, each by itself.
-static void split_weight(ig_onnx *x, const ig_onnx_call *call, const char *in,
-                         const int64_t *lengths, int64_t axis) {
-  int64_t start = 0;
-  for (size_t i = 0; i < call->nouts; i++) {
-    int64_t end = start + lengths[i];
+// Each piece by itself: those of a weight are evaluated; of dynamic lengths it takes fewer nodes,
+// and before opset 13 Split has only constant ones.
+static void split_by_slices(ig_onnx *x, const ig_onnx_call *call, const char *in, int64_t axis) {
+  const ig_value *pieces = &call->node->val;
+  ig_int start = ig_const(0);
+  for (size_t i = 0; i < call->nouts && i < pieces->list.n; i++) {
+    ig_int end = ig_int_add(x->c, start, ig_onnx_size_at(x, pieces->list.at[i].tensor, axis));
     if (call->outs[i]) {
-      const char *from = ig_onnx_vector(x, &start, 1);
-      const char *to = ig_onnx_vector(x, &end, 1);
+      const char *from = ig_onnx_size(x, start);
+      const char *to = ig_onnx_size(x, end);
       (void)ig_onnx_slice(x, in, from, to, axis, 1, call->outs[i]);
     }
     start = end;
@@ -436,20 +437,20 @@ static void split(ig_onnx *x, const ig_onnx_call *call) {
   }
   const char **sizes = ig_onnx_push(x, ig_mem_mul(n, sizeof *sizes));
   int64_t *plain = ig_onnx_push(x, ig_mem_mul(n, sizeof *plain));
+  if (!sizes || !plain) return;
   bool known = true;
-  for (size_t i = 0; sizes && plain && i < n; i++) {
+  for (size_t i = 0; i < n; i++) {
     ig_int size = ig_onnx_size_at(x, results->list.at[i].tensor, axis);
     known = known && !size.expr;
     plain[i] = size.value;
   }
-  for (size_t i = 0; sizes && plain && !known && i < n; i++) {
-    sizes[i] = ig_onnx_size(x, ig_onnx_size_at(x, results->list.at[i].tensor, axis));
-  }
-  if (!sizes || !plain) return;
   const char *in = self_of(x, call);
-  if (known && ig_onnx_is_weight(x, in)) {
-    split_weight(x, call, in, plain, axis);
+  if (known ? ig_onnx_is_weight(x, in) : x->options->torchscript || x->least < 13) {
+    split_by_slices(x, call, in, axis);
     return;
+  }
+  for (size_t i = 0; !known && i < n; i++) {
+    sizes[i] = ig_onnx_size(x, ig_onnx_size_at(x, results->list.at[i].tensor, axis));
   }
   const char *lengths = known ? ig_onnx_vector(x, plain, n) : ig_onnx_concat(x, sizes, n, 0, NULL);
   (void)ig_onnx_emit(x, &(ig_onnx_node){.op_type = "Split",

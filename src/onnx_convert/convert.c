@@ -438,11 +438,15 @@ static ig_om_graph *convert_graph(ig_cv *v, const ig_om_graph *g) {
 
 // ---- unused constants
 
+static void note(ig_cv *v, ig_map *names, const char *name) {
+  if (!ig_map_put(names, name)) (void)ig_fail(v->c, IG_NOMEM, "out of memory");
+}
+
 static void note_reads(ig_cv *v, ig_map *reads, const ig_om_graph *g) {
-  for (size_t i = 0; i < g->noutputs; i++) (void)ig_map_put(reads, g->outputs[i].name);
+  for (size_t i = 0; i < g->noutputs; i++) note(v, reads, g->outputs[i].name);
   for (size_t i = 0; i < g->nnodes; i++) {
     const ig_om_node *n = &g->nodes[i];
-    for (size_t k = 0; k < n->ninputs; k++) (void)ig_map_put(reads, n->inputs[k]);
+    for (size_t k = 0; k < n->ninputs; k++) note(v, reads, n->inputs[k]);
     for (size_t k = 0; k < n->nattrs; k++) {
       const ig_om_attr *a = &n->attrs[k];
       bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
@@ -451,19 +455,35 @@ static void note_reads(ig_cv *v, ig_map *reads, const ig_om_graph *g) {
   }
 }
 
-// Operands that became attributes leave unused constants, which are removed. `before`: what was
-// used.
-static void sweep(ig_om_graph *g, const ig_map *before, const ig_map *reads) {
+// The constants that nothing read from the start, which stay.
+static void note_idle(ig_cv *v, ig_map *idle, const ig_map *before, const ig_om_graph *g) {
+  for (size_t i = 0; i < g->ninits; i++)
+    if (!ig_map_find(before, g->inits[i]->name)) note(v, idle, g->inits[i]->name);
+  for (size_t i = 0; i < g->nnodes; i++) {
+    const ig_om_node *n = &g->nodes[i];
+    const char *out = n->noutputs ? n->outputs[0] : "";
+    if (ig_cv_has(n, IG_CV_CONSTANT) && !ig_map_find(before, out)) note(v, idle, out);
+    for (size_t k = 0; k < n->nattrs; k++) {
+      const ig_om_attr *a = &n->attrs[k];
+      bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
+      for (size_t j = 0; graphs && !a->ref && j < a->n; j++)
+        note_idle(v, idle, before, a->graphs[j]);
+    }
+  }
+}
+
+// Operands that became attributes leave unused constants, which are removed.
+static void sweep(ig_om_graph *g, const ig_map *idle, const ig_map *reads) {
   size_t kept = 0;
   for (size_t i = 0; i < g->nnodes; i++) {
     ig_om_node *n = &g->nodes[i];
     const char *out = n->noutputs ? n->outputs[0] : "";
     bool constant = ig_cv_has(n, IG_CV_CONSTANT);
-    if (!constant || ig_map_find(reads, out) || !ig_map_find(before, out)) g->nodes[kept++] = *n;
+    if (!constant || ig_map_find(reads, out) || ig_map_find(idle, out)) g->nodes[kept++] = *n;
     for (size_t k = 0; k < n->nattrs; k++) {
       const ig_om_attr *a = &n->attrs[k];
       bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
-      for (size_t j = 0; graphs && !a->ref && j < a->n; j++) sweep(a->graphs[j], before, reads);
+      for (size_t j = 0; graphs && !a->ref && j < a->n; j++) sweep(a->graphs[j], idle, reads);
     }
   }
   g->nnodes = kept;
@@ -475,12 +495,12 @@ static bool is_input(const ig_om_graph *g, const char *name) {
   return false;
 }
 
-static void sweep_weights(ig_cv *v, ig_om_graph *g, const ig_map *before, const ig_map *reads) {
+static void sweep_weights(ig_cv *v, ig_om_graph *g, const ig_map *idle, const ig_map *reads) {
   const ig_om_tensor **inits = ig_cv_push(v, ig_mem_mul(g->ninits, sizeof *inits));
   size_t kept = 0;
   for (size_t i = 0; inits && i < g->ninits; i++) {
     const char *name = g->inits[i]->name;
-    bool dead = ig_map_find(before, name) && !ig_map_find(reads, name) && !is_input(g, name);
+    bool dead = !ig_map_find(idle, name) && !ig_map_find(reads, name) && !is_input(g, name);
     if (!dead) inits[kept++] = g->inits[i];
   }
   g->inits = inits;
@@ -489,12 +509,15 @@ static void sweep_weights(ig_cv *v, ig_om_graph *g, const ig_map *before, const 
 
 static void sweep_model(ig_cv *v, const ig_om_graph *from, ig_om_graph *to) {
   ig_map before = ig_map_make(v->c->alloc);
+  ig_map idle = ig_map_make(v->c->alloc);
   ig_map reads = ig_map_make(v->c->alloc);
   note_reads(v, &before, from);
+  note_idle(v, &idle, &before, from);
   note_reads(v, &reads, to);
-  sweep(to, &before, &reads);
-  sweep_weights(v, to, &before, &reads);
+  sweep(to, &idle, &reads);
+  sweep_weights(v, to, &idle, &reads);
   ig_map_free(&before);
+  ig_map_free(&idle);
   ig_map_free(&reads);
 }
 

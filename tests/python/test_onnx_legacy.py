@@ -812,3 +812,31 @@ def test_ir_version_where_initializers_are_inputs(opset, version) -> None:
     proto = write(nn.Linear(2, 3), torch.ones(1, 2), opset_version=opset)
     assert proto.ir_version == version
     onnx.checker.check_model(proto)
+
+
+@pytest.mark.parametrize("opset", [9, 10])
+def test_pixels_are_shuffled_before_an_operator_did_so(opset) -> None:
+    model = nn.PixelShuffle(2)
+    axes = {"x": {0: "b", 2: "h"}}
+    proto = write(model, torch.randn(2, 8, 3, 4), input_names=["x"], dynamic_axes=axes, opset_version=opset)
+    same(proto, model, torch.randn(1, 8, 5, 4))
+    read = {name for node in proto.graph.node for name in node.input}
+    assert all(node.output[0] in read for node in proto.graph.node if node.op_type == "Constant")
+
+
+@pytest.mark.parametrize("opset", [11, 13])
+@pytest.mark.parametrize("place", [0, 1])
+def test_pieces_of_dynamic_lengths_are_slices(opset, place) -> None:
+    model = Applied(lambda x: x.chunk(2)[place])
+    proto = write(model, torch.randn(4, 3), input_names=["x"], dynamic_axes={"x": {0: "b"}}, opset_version=opset)
+    assert operators(proto).count("Slice") == 1
+    same(proto, model, torch.randn(6, 3))
+
+
+def test_a_minimum_of_a_float_and_integers_is_converted_at_old_opsets() -> None:
+    class Least(nn.Module):
+        def forward(self, x, y):
+            return torch.minimum(x, y)
+
+    args = torch.randn(3), torch.arange(3)
+    same(write(Least(), args, opset_version=9), Least(), *args)
