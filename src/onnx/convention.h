@@ -61,6 +61,7 @@ bool ig_onnx_inferred_axis(ig_onnx *x, const char *value, int axis, int ndim, co
                            int64_t *number);
 const ig_tensor *ig_onnx_known_value(const ig_onnx *x, const char *name);  // NULL: not known
 bool ig_onnx_is_constant(const ig_onnx *x, const char *name);  // of the writer, not a weight
+bool ig_onnx_is_weight(const ig_onnx *x, const char *name);    // or computed from one
 // The name of a weight: that of the program, or a given one beyond those of the inputs; a name that
 // an input or output has is changed.
 const char *ig_onnx_weight_name(ig_onnx *x, const char *name);

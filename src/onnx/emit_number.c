@@ -108,6 +108,17 @@ void ig_onnx_learn_number(ig_onnx *x, const char *name, const ig_expr *e) {
   if (e && e->kind == IG_EXPR_SYMBOL) add_source(x, e, &s);
 }
 
+bool ig_onnx_has_sources(const ig_onnx *x, const ig_expr *e) {
+  size_t n = 0;
+  const ig_expr *const *symbols = ig_expr_symbols(x->c, e, &n);
+  for (size_t i = 0; i < n; i++) {
+    const ig_table_slot *slot = ig_table_find(&x->sources, symbols[i]);
+    const ig_onnx_source *s = slot ? slot->value : NULL;
+    if (!s || !is_open(x, s->scope)) return false;
+  }
+  return true;
+}
+
 // The size of one dimension. Shape takes a part of the sizes from opset 15 on.
 static const char *size_of(ig_onnx *x, const ig_onnx_source *s) {
   if (s->dim < 0) return s->tensor;

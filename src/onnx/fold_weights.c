@@ -61,6 +61,11 @@ bool ig_onnx_is_constant(const ig_onnx *x, const char *name) {
   return k && !k->weight;
 }
 
+bool ig_onnx_is_weight(const ig_onnx *x, const char *name) {
+  const known *k = find(x, name);
+  return k && k->weight;
+}
+
 const ig_tensor *ig_onnx_known_value(const ig_onnx *x, const char *name) {
   const known *k = find(x, name);
   return k ? k->t : NULL;

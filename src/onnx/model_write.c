@@ -334,7 +334,7 @@ static void put_op(ig_onnx *x, const ig_node *n) {
   if (!n->op || n->op->schema.nargs > IG_MAX_ARGS) return;
   ig_onnx_fill_args(n, args);
   if (!x->options->no_folding && ig_onnx_fold(x, n, args)) return;
-  if (ig_onnx_is_summand(x, n) || ig_onnx_is_normalized(x, n)) return;
+  if (n == x->step || ig_onnx_is_summand(x, n) || ig_onnx_is_normalized(x, n)) return;
   ig_onnx_call call = {.node = n, .row = ig_onnx_find_row(x, n->target), .args = args};
   call.out = ig_onnx_own_name(x, n);
   call.outs = elements_of(x, n);

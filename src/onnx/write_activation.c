@@ -115,16 +115,20 @@ static void leaky_relu(ig_onnx *x, const ig_onnx_call *call) {
   (void)ig_onnx_emit_as(x, call, &node, d);
 }
 
-// self, alpha, scale, input_scale
+// self, alpha, scale, input_scale; with a scale it is a Selu of other numbers
 static bool elu_can(int opset, const ig_value *args, size_t n) {
   (void)opset;
-  return n == 4 && is_one(&args[2]) && is_one(&args[3]);
+  return n == 4 && !ig_onnx_is_symbolic(&args[1]) && !ig_onnx_is_symbolic(&args[2]) &&
+         is_one(&args[3]);
 }
 static void elu(ig_onnx *x, const ig_onnx_call *call) {
-  ig_dtype d = ig_onnx_compute_type(x, "Elu", call->val->dtype);
-  ig_onnx_node node = {.op_type = "Elu",
+  bool scaled = !is_one(&call->args[2]);
+  const char *op = scaled ? "Selu" : "Elu";
+  ig_dtype d = ig_onnx_compute_type(x, op, call->val->dtype);
+  ig_onnx_node node = {.op_type = op,
                        .in = {self_as(x, call, d)},
                        .attrs = {ig_onnx_float("alpha", ig_onnx_float_of(x, &call->args[1]))}};
+  if (scaled) node.attrs[1] = ig_onnx_float("gamma", ig_onnx_float_of(x, &call->args[2]));
   (void)ig_onnx_emit_as(x, call, &node, d);
 }
 
@@ -157,11 +161,6 @@ static void plain(ig_onnx *x, const ig_onnx_call *call) {
   (void)ig_onnx_emit_as(x, call, &node, d);
 }
 
-static bool since_14(int opset, const ig_value *args, size_t n) {
-  (void)args;
-  (void)n;
-  return opset >= 14;
-}
 static bool since_18(int opset, const ig_value *args, size_t n) {
   (void)args;
   (void)n;
@@ -174,6 +173,44 @@ static void hardsigmoid(ig_onnx *x, const ig_onnx_call *call) {
                        .in = {self_as(x, call, d)},
                        .attrs = {ig_onnx_float("alpha", 1.0 / 6), ig_onnx_float("beta", 0.5)}};
   (void)ig_onnx_emit_as(x, call, &node, d);
+}
+
+// Before opset 14: self * hardsigmoid(self)
+static void hardswish(ig_onnx *x, const ig_onnx_call *call) {
+  bool whole = x->least >= 14;
+  const char *op = whole ? "HardSwish" : "HardSigmoid";
+  ig_dtype d = ig_onnx_compute_type(x, op, call->val->dtype);
+  const char *self = self_as(x, call, d);
+  ig_onnx_node node = {.op_type = op, .in = {self}};
+  if (!whole) {
+    node.attrs[0] = ig_onnx_float("alpha", 1.0 / 6);
+    node.attrs[1] = ig_onnx_float("beta", 0.5);
+    node = (ig_onnx_node){.op_type = "Mul", .in = {self, ig_onnx_emit(x, &node)}};
+  }
+  (void)ig_onnx_emit_as(x, call, &node, d);
+}
+
+// self, dim: the first half times the sigmoid of the second
+static bool glu_can(int opset, const ig_value *args, size_t n) {
+  (void)opset;
+  const ig_tensor *t = n == 2 ? ig_onnx_tensor_of(&args[0]) : NULL;
+  bool known = t && args[1].kind == IG_KIND_INT && !args[1].i.expr;
+  int64_t dim = known ? args[1].i.value + (args[1].i.value < 0 ? t->ndim : 0) : -1;
+  return dim >= 0 && dim < t->ndim && !ig_sizes(t)[dim].expr;
+}
+static void glu(ig_onnx *x, const ig_onnx_call *call) {
+  ig_dtype d = ig_onnx_compute_type(x, "Sigmoid", call->val->dtype);
+  const char *self = self_as(x, call, d);
+  int64_t axis = ig_onnx_dim(x, &call->args[1], call->val->ndim);
+  int64_t half = ig_sizes(call->val)[axis].value;
+  const char *halves[] = {ig_onnx_fresh(x, "Split"), ig_onnx_fresh(x, "Split")};
+  (void)ig_onnx_emit(x, &(ig_onnx_node){.op_type = "Split",
+                                        .in = {self, ig_onnx_vector(x, (int64_t[]){half, half}, 2)},
+                                        .attrs = {ig_onnx_int("axis", axis)},
+                                        .outs = halves,
+                                        .nouts = 2});
+  const char *gate = ig_onnx_emit1(x, "Sigmoid", halves[1], NULL);
+  (void)ig_onnx_emit_as(x, call, &(ig_onnx_node){.op_type = "Mul", .in = {halves[0], gate}}, d);
 }
 
 // self, beta, threshold: softplus(beta * self) / beta
@@ -238,7 +275,8 @@ const ig_onnx_row ig_onnx_activation[] = {
     {"aten.elu.default", elu, NULL, elu_can},
     {"aten.selu.default", plain, "Selu", NULL},
     {"aten.mish.default", plain, "Mish", since_18},
-    {"aten.hardswish.default", plain, "HardSwish", since_14},
+    {"aten.hardswish.default", hardswish, NULL, NULL},
+    {"aten.glu.default", glu, NULL, glu_can},
     {"aten.hardsigmoid.default", hardsigmoid, NULL, NULL},
     {"aten.softplus.default", softplus, NULL, softplus_can},
     {"aten.celu.default", celu, NULL, celu_can},

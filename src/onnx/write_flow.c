@@ -70,7 +70,7 @@ static void put_body(ig_onnx *x, const ig_graph *g) {
 }
 
 // The results of a sub-graph: the elements of what it returns.
-static size_t results_of(const ig_graph *g, const ig_value **at) {
+size_t ig_onnx_results_of(const ig_graph *g, const ig_value **at) {
   const ig_node *out = output_of(g);
   *at = out ? out->args : NULL;
   size_t n = out ? out->npos : 0;
@@ -169,7 +169,7 @@ static void put_branch(ig_onnx *x, const char *name, const ig_graph *g, const ig
   (void)bind_operands(x, g->first, operands);
   put_body(x, g);
   const ig_value *at = NULL;
-  size_t n = results_of(g, &at);
+  size_t n = ig_onnx_results_of(g, &at);
   for (size_t i = 0; i < n; i++) put_output(x, &at[i]);
   close_graph(x, m);
 }
@@ -180,7 +180,7 @@ static void put_cond(ig_onnx *x, const ig_node *n) {
   const ig_graph *no = graph_of(x, n, &n->args[2]);
   if (!yes || !no) return;
   const ig_value *at = NULL;
-  size_t count = results_of(yes, &at);
+  size_t count = ig_onnx_results_of(yes, &at);
   const char **names = ig_onnx_result_names(x, n, count);
   const char *pred = ig_onnx_operand(x, &n->args[0], IG_BOOL);
   if (!names) return;
@@ -211,10 +211,60 @@ static const char *put_condition(ig_onnx *x, const ig_graph *g, const char *cons
   (void)bind_operands(x, at, more);
   put_body(x, g);
   const ig_value *result = NULL;
-  bool given = results_of(g, &result) > 0;
+  bool given = ig_onnx_results_of(g, &result) > 0;
   const char *name = given ? ig_onnx_operand(x, result, IG_BOOL) : ig_onnx_number(x, IG_BOOL, 0);
   ig_onnx_scope_close(x, outer);
   return name;
+}
+
+// A loop whose course Loop takes itself: at most as many rounds as the bound says, and as long as
+// the flag is true. Neither is carried.
+static void put_course(ig_onnx *x, const ig_node *n, const ig_graph *body,
+                       const ig_onnx_course *course) {
+  const ig_value *carried = &n->args[2];
+  size_t count = carried->list.n;
+  const char **in = ig_onnx_push(x, ig_mem_mul(count + 3, sizeof *in));
+  const char **names = ig_onnx_result_names(x, n, count);
+  const char **kept = ig_onnx_push(x, ig_mem_mul(count + 1, sizeof *kept));
+  if (!in || !names || !kept) return;
+  size_t nkept = 0;
+  in[0] = course->bounded ? ig_onnx_scalar_size(x, course->bound) : "";
+  in[1] = course->flag < count ? ig_onnx_operand(x, &carried->list.at[course->flag], IG_BOOL) : "";
+  for (size_t i = 0; i < count; i++) {
+    if (i == course->counter || i == course->flag) continue;
+    kept[nkept] = names[i];
+    in[2 + nkept++] = ig_onnx_operand(x, &carried->list.at[i], IG_DTYPE_COUNT);
+  }
+  size_t open = ig_onnx_begin(
+      x, &(ig_onnx_node){
+             .op_type = "Loop", .many = in, .nmany = nkept + 2, .outs = kept, .nouts = nkept});
+  mark m = open_graph(x, "body");
+  const char *round = ig_onnx_fresh(x, "iteration");
+  const char *again = ig_onnx_fresh(x, "again");
+  ig_onnx_put_scalar_info(x, IG_ONNX_GRAPH_INPUT, round, IG_I64);
+  ig_onnx_put_scalar_info(x, IG_ONNX_GRAPH_INPUT, again, IG_BOOL);
+  rename_calls(x, body);
+  const ig_node *at = body->first;
+  for (size_t i = 0; i < count && at && ig_node_is_placeholder(at); i++, at = at->next) {
+    bool own = i != course->counter && i != course->flag;
+    if (own) put_input(x, at);
+    if (!own) bind_name(x, at, i == course->counter ? round : again);
+  }
+  (void)bind_operands(x, at, &n->args[3]);
+  const ig_node *outer = x->step;
+  x->step = course->step;
+  put_body(x, body);
+  x->step = outer;
+  const ig_value *next = NULL;
+  (void)ig_onnx_results_of(body, &next);
+  if (course->flag < count) again = ig_onnx_operand(x, &next[course->flag], IG_BOOL);
+  again = ig_onnx_emit1(x, "Identity", again, ig_onnx_fresh(x, "out"));
+  ig_onnx_put_scalar_info(x, IG_ONNX_GRAPH_OUTPUT, again, IG_BOOL);
+  for (size_t i = 0; i < count; i++)
+    if (i != course->counter && i != course->flag) put_output(x, &next[i]);
+  close_graph(x, m);
+  ig_onnx_end(x, open);
+  ig_onnx_learn_list(x, n, names, count);
 }
 
 // cond graph, body graph, carried, further operands
@@ -223,6 +273,11 @@ static void put_while(ig_onnx *x, const ig_node *n) {
   const ig_graph *body = graph_of(x, n, &n->args[1]);
   const ig_value *carried = &n->args[2];
   if (!test || !body || carried->kind != IG_KIND_LIST) return;
+  ig_onnx_course course;
+  if (ig_onnx_read_course(x, n, test, body, &course)) {
+    put_course(x, n, body, &course);
+    return;
+  }
   size_t count = carried->list.n;
   const char **in = ig_onnx_push(x, ig_mem_mul(count + 3, sizeof *in));
   const char **next = ig_onnx_push(x, ig_mem_mul(count + 1, sizeof *next));
@@ -247,7 +302,7 @@ static void put_while(ig_onnx *x, const ig_node *n) {
   (void)bind_operands(x, at, &n->args[3]);
   put_body(x, body);
   const ig_value *results = NULL;
-  size_t given = results_of(body, &results);
+  size_t given = ig_onnx_results_of(body, &results);
   for (size_t i = 0; i < count && i < given; i++) {
     next[i] = ig_onnx_operand(x, &results[i], IG_DTYPE_COUNT);
   }
@@ -275,7 +330,7 @@ static void emit_scan(ig_onnx *x, const ig_node *n, const scan *s) {
   size_t states = s->init ? s->init->list.n : 0;
   size_t inputs = s->xs->list.n;
   const ig_value *results = NULL;
-  size_t count = results_of(s->body, &results);
+  size_t count = ig_onnx_results_of(s->body, &results);
   const char **names = ig_onnx_result_names(x, n, count);
   const char **in = ig_onnx_push(x, ig_mem_mul(ig_mem_add(states, inputs) + 1, sizeof *in));
   size_t most = inputs > count ? inputs : count;
@@ -353,7 +408,7 @@ static void put_inline(ig_onnx *x, const ig_node *n) {
   }
   put_body(x, g);
   const ig_value *results = NULL;
-  size_t count = results_of(g, &results);
+  size_t count = ig_onnx_results_of(g, &results);
   if (n->val.kind != IG_KIND_LIST && count == 1) {
     ig_table_slot *s = ig_table_find(&x->names, n);
     const char *own = s ? s->value : n->name;

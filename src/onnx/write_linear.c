@@ -99,13 +99,36 @@ static void slogdet(ig_onnx *x, const ig_onnx_call *call) {
     (void)ig_onnx_emit1(x, "Log", ig_onnx_emit1(x, "Abs", value, NULL), call->outs[1]);
 }
 
-static bool einsum_can(int opset, const ig_value *args, size_t n) {
-  bool letters = n >= 2 && args[0].kind == IG_KIND_STR && args[1].kind == IG_KIND_LIST;
-  for (size_t i = 0; letters && i < args[1].list.n; i++) {
-    const ig_tensor *t = ig_onnx_tensor_of(&args[1].list.at[i]);
-    letters = t && (t->dtype == IG_F32 || t->dtype == IG_F64);
+// How many letters the term at `at` has; *end is behind it, *dots whether it has an ellipsis.
+static int term_letters(const char *at, const char **end, bool *dots) {
+  int n = 0;
+  *dots = false;
+  for (; *at && *at != ',' && *at != '-'; at++) {
+    n += *at != '.' && *at != ' ';
+    *dots = *dots || *at == '.';
   }
-  return letters && opset >= 12 && !strstr(args[0].str, "...");
+  *end = *at == ',' ? at + 1 : at;
+  return n;
+}
+
+// ONNX lets an ellipsis stand for the same number of dims in all terms, and the result has it.
+static bool einsum_can(int opset, const ig_value *args, size_t n) {
+  bool fits = n >= 2 && args[0].kind == IG_KIND_STR && args[1].kind == IG_KIND_LIST;
+  bool dots = fits && strstr(args[0].str, "...") != NULL;
+  const char *result = fits ? strstr(args[0].str, "->") : NULL;
+  if (dots) fits = result && strstr(result, "...") != NULL;
+  const char *at = fits ? args[0].str : "";
+  int hidden = -1;
+  for (size_t i = 0; fits && i < args[1].list.n; i++) {
+    const ig_tensor *t = ig_onnx_tensor_of(&args[1].list.at[i]);
+    bool has = false;
+    int letters = term_letters(at, &at, &has);
+    fits = t && (t->dtype == IG_F32 || t->dtype == IG_F64);
+    if (!fits || !has) continue;
+    fits = hidden < 0 || hidden == t->ndim - letters;
+    hidden = t->ndim - letters;
+  }
+  return fits && opset >= 12;
 }
 
 // equation, operands, *, path
@@ -148,6 +171,7 @@ const ig_onnx_row ig_onnx_linear[] = {
     {"aten.mm.default", mm, NULL, NULL},
     {"aten.bmm.default", matmul, NULL, NULL},
     {"aten.dot.default", matmul, NULL, NULL},
+    {"aten.mv.default", matmul, NULL, NULL},
     {"aten.matmul.default", matmul, NULL, NULL},
     {"aten.baddbmm.default", baddbmm, NULL, NULL},
     {NULL, NULL, NULL, NULL},

@@ -20,6 +20,17 @@ static void binary(ig_onnx *x, const ig_onnx_call *call) {
   (void)ig_onnx_emit_as(x, call, &node, d);
 }
 
+// The product of truth values is And.
+static void multiply(ig_onnx *x, const ig_onnx_call *call) {
+  if (call->val->dtype != IG_BOOL) {
+    binary(x, call);
+    return;
+  }
+  const char *a = ig_onnx_operand(x, &call->args[0], IG_BOOL);
+  const char *b = ig_onnx_operand(x, &call->args[1], IG_BOOL);
+  (void)ig_onnx_emit2(x, "And", a, b, call->out);
+}
+
 static bool is_one(const ig_value *v) {
   return (v->kind == IG_KIND_INT && !v->i.expr && v->i.value == 1) ||
          (v->kind == IG_KIND_FLOAT && !v->f_expr && v->f == 1);
@@ -297,8 +308,8 @@ const ig_onnx_row ig_onnx_pointwise[] = {
     {"aten.sub.Scalar", scaled, "Sub", NULL},
     {"aten.rsub.Scalar", rsub, NULL, NULL},
     {"aten.rsub.Tensor", rsub, NULL, NULL},
-    {"aten.mul.Tensor", binary, "Mul", NULL},
-    {"aten.mul.Scalar", binary, "Mul", NULL},
+    {"aten.mul.Tensor", multiply, "Mul", NULL},
+    {"aten.mul.Scalar", multiply, "Mul", NULL},
     {"aten.div.Tensor", binary, "Div", NULL},
     {"aten.div.Scalar", binary, "Div", NULL},
     {"aten.div.Tensor_mode", div_mode, NULL, NULL},

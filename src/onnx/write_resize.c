@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ONNX of interpolation and grid sampling.
+#include <math.h>
 #include <string.h>
 
 #include "onnx/writer.h"
@@ -123,18 +124,28 @@ static bool plain_factors(const ig_value *v) {
   }
   return true;
 }
-// Factors that are not whole decide which pixel is the nearest one; runtimes round differently.
-// With known sizes the call is decomposed instead.
-static bool exact_factors(const ig_value *v, const ig_tensor *in) {
+// Dividing a place by a power of two does not round.
+static bool is_power_of_two(const ig_value *v) {
+  int exponent = 0;
+  for (size_t i = 0; i < v->list.n; i++) {
+    const ig_value *f = &v->list.at[i];
+    if (f->kind != IG_KIND_FLOAT || f->f_expr || frexp(f->f, &exponent) != 0.5) return false;
+  }
+  return true;
+}
+// Other factors that are not whole decide which pixel is the nearest one; runtimes round
+// differently. With known sizes the call is decomposed instead, and before opset 10 where the image
+// shrinks, since Upsample only enlarges.
+static bool exact_factors(int opset, const ig_value *v, const ig_tensor *in) {
   if (v->kind != IG_KIND_LIST) return is_none_list(v);
   bool dynamic = false;
   for (int d = 2; in && d < in->ndim; d++) dynamic |= ig_sizes(in)[d].expr != NULL;
-  return plain_factors(v) && (dynamic || is_whole(v));
+  return plain_factors(v) && (dynamic || is_whole(v) || (opset >= 10 && is_power_of_two(v)));
 }
 // input, output_size, scale_factors
 static bool nearest_can(int opset, const ig_value *args, size_t n) {
-  (void)opset;
-  return n == 3 && float_image(&args[0]) && exact_factors(&args[2], ig_onnx_tensor_of(&args[0]));
+  return n == 3 && float_image(&args[0]) &&
+         exact_factors(opset, &args[2], ig_onnx_tensor_of(&args[0]));
 }
 // input, output_size, align_corners, scale_factors
 static bool linear_can(int opset, const ig_value *args, size_t n) {

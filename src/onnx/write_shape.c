@@ -2,6 +2,7 @@
 // ONNX of operators that rearrange elements: views, transpositions, slices. Sizes may be symbolic.
 #include <string.h>
 
+#include "onnx/convention.h"
 #include "onnx/writer.h"
 
 static const char *self_of(ig_onnx *x, const ig_onnx_call *call) {
@@ -12,9 +13,21 @@ static bool is_zero(ig_int i) {
   return !i.expr && i.value == 0;
 }
 
+// Where a list of sizes leaves one open by -1; IG_MAX_DIM: nowhere.
+static size_t open_place(const ig_value *sizes) {
+  size_t n = sizes->kind == IG_KIND_LIST ? sizes->list.n : 0;
+  for (size_t i = 0; i < n; i++) {
+    const ig_value *v = &sizes->list.at[i];
+    if (v->kind == IG_KIND_INT && !v->i.expr && v->i.value == -1) return i;
+  }
+  return IG_MAX_DIM;
+}
+
 // The sizes to give to Reshape: one may be -1 (what is left), 0 takes the size of the input at the
-// same place. They are computed only if that does not suffice.
-static const char *reshape_sizes(ig_onnx *x, const ig_tensor *self, const ig_tensor *to) {
+// same place. They are computed only if that does not suffice, but for the one that the call leaves
+// open, as the program does.
+static const char *reshape_sizes(ig_onnx *x, const ig_tensor *self, const ig_tensor *to,
+                                 const ig_value *given) {
   int64_t plain[IG_MAX_DIM] = {0};
   int open = 0;
   for (int d = 0; d < to->ndim; d++) {
@@ -25,6 +38,13 @@ static const char *reshape_sizes(ig_onnx *x, const ig_tensor *self, const ig_ten
     bool same = self && d < self->ndim && ig_sizes(self)[d].expr == size.expr;
     plain[d] = same ? 0 : -1;
     open += !same;
+  }
+  size_t left = open > 1 ? open_place(given) : IG_MAX_DIM;
+  if (open > 1 && left < (size_t)to->ndim) {
+    ig_int sizes[IG_MAX_DIM];
+    for (int d = 0; d < to->ndim; d++)
+      sizes[d] = (size_t)d == left ? ig_const(-1) : ig_sizes(to)[d];
+    return ig_onnx_shape_of(x, sizes, (size_t)to->ndim);
   }
   if (open > 1) return ig_onnx_sizes_name(x, to);
   return ig_onnx_vector(x, plain, (size_t)to->ndim);
@@ -41,8 +61,9 @@ static bool has_zero(const ig_tensor *t) {
 static void reshape(ig_onnx *x, const ig_onnx_call *call) {
   const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
   const char *in = self_of(x, call);
-  ig_onnx_node node = {
-      .op_type = "Reshape", .in = {in, reshape_sizes(x, self, call->val)}, .out = call->out};
+  ig_onnx_node node = {.op_type = "Reshape",
+                       .in = {in, reshape_sizes(x, self, call->val, &call->args[1])},
+                       .out = call->out};
   if (has_zero(call->val)) {  // 0 would mean: as in the input
     if (x->opset >= 14) {
       node.attrs[0] = ig_onnx_int("allowzero", 1);
@@ -234,6 +255,40 @@ static void reshape_as(ig_onnx *x, const ig_onnx_call *call) {
   (void)ig_onnx_emit2(x, "Reshape", in, shape_of_operand(x, &call->args[1]), call->out);
 }
 
+// self, repeats, dim, *, output_size: an axis behind dim that is repeated, then joined with it.
+static bool repeats_can(int opset, const ig_value *args, size_t n) {
+  (void)opset;
+  return n >= 3 && args[1].kind == IG_KIND_INT && !args[1].i.expr && args[1].i.value > 0 &&
+         ig_onnx_ndim(&args[0]) > 0;
+}
+
+static void repeat_each(ig_onnx *x, const ig_onnx_call *call) {
+  const char *in = self_of(x, call);
+  int ndim = ig_onnx_ndim(&call->args[0]);
+  int64_t axis = 0;
+  if (ig_onnx_is_none(&call->args[2])) {  // of all elements in a row
+    int64_t row = -1;
+    if (ndim > 1) in = ig_onnx_emit2(x, "Reshape", in, ig_onnx_vector(x, &row, 1), NULL);
+    ndim = 1;
+  } else {
+    axis = ig_onnx_dim(x, &call->args[2], ndim);
+  }
+  int64_t times[IG_MAX_DIM + 1];
+  int64_t sizes[IG_MAX_DIM];
+  bool plain = !has_zero(call->val);
+  for (int d = 0; d <= ndim; d++) times[d] = d == axis + 1 ? call->args[1].i.value : 1;
+  for (int d = 0; d < ndim; d++) {  // before the axis those of the input are at their places
+    ig_int size = ig_sizes(call->val)[d];
+    sizes[d] = d < axis ? 0 : d == axis ? -1 : size.value;
+    plain = plain && (d <= axis || !size.expr);
+  }
+  in = ig_onnx_unsqueeze(x, in, axis + 1, NULL);
+  in = ig_onnx_emit2(x, "Tile", in, ig_onnx_vector(x, times, (size_t)ndim + 1), NULL);
+  const char *to =
+      plain ? ig_onnx_vector(x, sizes, (size_t)ndim) : ig_onnx_sizes_name(x, call->val);
+  (void)ig_onnx_emit2(x, "Reshape", in, to, call->out);
+}
+
 // self, shape: the sizes are data.
 static void reshape_from_tensor(ig_onnx *x, const ig_onnx_call *call) {
   const char *in = self_of(x, call);
@@ -354,6 +409,22 @@ static void stack(ig_onnx *x, const ig_onnx_call *call) {
   join(x, call, true);
 }
 
+// Each piece by itself: those of a weight are evaluated; of dynamic lengths it takes fewer nodes,
+// and before opset 13 Split has only constant ones.
+static void split_by_slices(ig_onnx *x, const ig_onnx_call *call, const char *in, int64_t axis) {
+  const ig_value *pieces = &call->node->val;
+  ig_int start = ig_const(0);
+  for (size_t i = 0; i < call->nouts && i < pieces->list.n; i++) {
+    ig_int end = ig_int_add(x->c, start, ig_onnx_size_at(x, pieces->list.at[i].tensor, axis));
+    if (call->outs[i]) {
+      const char *from = ig_onnx_size(x, start);
+      const char *to = ig_onnx_size(x, end);
+      (void)ig_onnx_slice(x, in, from, to, axis, 1, call->outs[i]);
+    }
+    start = end;
+  }
+}
+
 // split, chunk, split_with_sizes: determined by the sizes of the results.
 static void split(ig_onnx *x, const ig_onnx_call *call) {
   const ig_value *results = &call->node->val;
@@ -366,19 +437,24 @@ static void split(ig_onnx *x, const ig_onnx_call *call) {
   }
   const char **sizes = ig_onnx_push(x, ig_mem_mul(n, sizeof *sizes));
   int64_t *plain = ig_onnx_push(x, ig_mem_mul(n, sizeof *plain));
+  if (!sizes || !plain) return;
   bool known = true;
-  for (size_t i = 0; sizes && plain && i < n; i++) {
+  for (size_t i = 0; i < n; i++) {
     ig_int size = ig_onnx_size_at(x, results->list.at[i].tensor, axis);
     known = known && !size.expr;
     plain[i] = size.value;
   }
-  for (size_t i = 0; sizes && plain && !known && i < n; i++) {
+  const char *in = self_of(x, call);
+  if (known ? ig_onnx_is_weight(x, in) : x->options->torchscript || x->least < 13) {
+    split_by_slices(x, call, in, axis);
+    return;
+  }
+  for (size_t i = 0; !known && i < n; i++) {
     sizes[i] = ig_onnx_size(x, ig_onnx_size_at(x, results->list.at[i].tensor, axis));
   }
-  if (!sizes || !plain) return;
   const char *lengths = known ? ig_onnx_vector(x, plain, n) : ig_onnx_concat(x, sizes, n, 0, NULL);
   (void)ig_onnx_emit(x, &(ig_onnx_node){.op_type = "Split",
-                                        .in = {self_of(x, call), lengths},
+                                        .in = {in, lengths},
                                         .attrs = {ig_onnx_int("axis", axis)},
                                         .outs = call->outs,
                                         .nouts = call->nouts});
@@ -447,6 +523,7 @@ const ig_onnx_row ig_onnx_shape[] = {
     {"aten._unsafe_view.default", reshape, NULL, NULL},
     {"aten.reshape.default", reshape, NULL, NULL},
     {"aten.view_as.default", reshape_as, NULL, NULL},
+    {"aten.repeat_interleave.self_int", repeat_each, NULL, repeats_can},
     {"aten.reshape_as.default", reshape_as, NULL, NULL},
     {"aten._reshape_from_tensor.default", reshape_from_tensor, NULL, NULL},
     {"aten._reshape_alias.default", reshape, NULL, NULL},

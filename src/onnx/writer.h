@@ -77,6 +77,7 @@ typedef struct ig_onnx {
   size_t scope;                           // the innermost open one
   size_t inside;                          // how many sub-graphs deep
   const ig_node *node;                    // the one that is being written, for its metadata
+  const ig_node *step;                    // what counts the rounds of a Loop, which does so itself
   struct ig_report *refused;              // calls without an ONNX equivalent; NULL: none so far
   size_t temps;
   // Functions of the model (functions.h), NULL: none; and, while one of them is written:
@@ -326,8 +327,9 @@ static inline bool ig_onnx_is_none(const ig_value *v) {
 
 const char *ig_onnx_size(ig_onnx *x, ig_int i);                        // vector of one int64
 const char *ig_onnx_shape_of(ig_onnx *x, const ig_int *at, size_t n);  // vector of n int64
-const char *ig_onnx_number_of(ig_onnx *x, const ig_expr *e);  // one element (emit_number.c)
-const char *ig_onnx_scalar_size(ig_onnx *x, ig_int i);        // an int64 without dimensions
+const char *ig_onnx_number_of(ig_onnx *x, const ig_expr *e);   // one element (emit_number.c)
+bool ig_onnx_has_sources(const ig_onnx *x, const ig_expr *e);  // can be computed here
+const char *ig_onnx_scalar_size(ig_onnx *x, ig_int i);         // an int64 without dimensions
 ig_dtype ig_onnx_number_type(const ig_expr *e);
 const char *ig_onnx_scalar_of(ig_onnx *x, const ig_expr *e, ig_dtype dtype);  // no dimensions
 const char *ig_onnx_sizes_name(ig_onnx *x, const ig_tensor *t);  // the sizes of t, as a vector
@@ -350,6 +352,20 @@ const char *ig_onnx_own_name(ig_onnx *x, const ig_node *n);  // of a node's resu
 // Names for all results of a node with several; unused ones get fresh names.
 const char **ig_onnx_result_names(ig_onnx *x, const ig_node *n, size_t count);
 void ig_onnx_learn_list(ig_onnx *x, const ig_node *n, const char *const *names, size_t count);
+// What a sub-graph returns; their number.
+size_t ig_onnx_results_of(const ig_graph *g, const ig_value **at);
+
+// How a while_loop goes on, where Loop does that itself (flow_course.c). false: it does not.
+#define IG_ONNX_NO_VALUE SIZE_MAX
+typedef struct ig_onnx_course {
+  size_t counter;       // the carried value that counts the rounds from 0 on; or IG_ONNX_NO_VALUE
+  size_t flag;          // the one that says whether there is another round; the same
+  const ig_node *step;  // of the body: what counts; NULL: nothing
+  bool bounded;         // there are at most `bound` rounds
+  ig_int bound;
+} ig_onnx_course;
+bool ig_onnx_read_course(const ig_onnx *x, const ig_node *n, const ig_graph *test,
+                         const ig_graph *body, ig_onnx_course *course);
 struct ig_onnx_tensor;
 // The data of a tensor in the byte order of files.
 ig_bytes ig_onnx_little(ig_onnx *x, const struct ig_onnx_tensor *t);

@@ -438,11 +438,15 @@ static ig_om_graph *convert_graph(ig_cv *v, const ig_om_graph *g) {
 
 // ---- unused constants
 
+static void note(ig_cv *v, ig_map *names, const char *name) {
+  if (!ig_map_put(names, name)) (void)ig_fail(v->c, IG_NOMEM, "out of memory");
+}
+
 static void note_reads(ig_cv *v, ig_map *reads, const ig_om_graph *g) {
-  for (size_t i = 0; i < g->noutputs; i++) (void)ig_map_put(reads, g->outputs[i].name);
+  for (size_t i = 0; i < g->noutputs; i++) note(v, reads, g->outputs[i].name);
   for (size_t i = 0; i < g->nnodes; i++) {
     const ig_om_node *n = &g->nodes[i];
-    for (size_t k = 0; k < n->ninputs; k++) (void)ig_map_put(reads, n->inputs[k]);
+    for (size_t k = 0; k < n->ninputs; k++) note(v, reads, n->inputs[k]);
     for (size_t k = 0; k < n->nattrs; k++) {
       const ig_om_attr *a = &n->attrs[k];
       bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
@@ -451,19 +455,35 @@ static void note_reads(ig_cv *v, ig_map *reads, const ig_om_graph *g) {
   }
 }
 
-// Operands that became attributes leave unused constants, which are removed. `before`: what was
-// used.
-static void sweep(ig_om_graph *g, const ig_map *before, const ig_map *reads) {
+// The constants that nothing read from the start, which stay.
+static void note_idle(ig_cv *v, ig_map *idle, const ig_map *before, const ig_om_graph *g) {
+  for (size_t i = 0; i < g->ninits; i++)
+    if (!ig_map_find(before, g->inits[i]->name)) note(v, idle, g->inits[i]->name);
+  for (size_t i = 0; i < g->nnodes; i++) {
+    const ig_om_node *n = &g->nodes[i];
+    const char *out = n->noutputs ? n->outputs[0] : "";
+    if (ig_cv_has(n, IG_CV_CONSTANT) && !ig_map_find(before, out)) note(v, idle, out);
+    for (size_t k = 0; k < n->nattrs; k++) {
+      const ig_om_attr *a = &n->attrs[k];
+      bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
+      for (size_t j = 0; graphs && !a->ref && j < a->n; j++)
+        note_idle(v, idle, before, a->graphs[j]);
+    }
+  }
+}
+
+// Operands that became attributes leave unused constants, which are removed.
+static void sweep(ig_om_graph *g, const ig_map *idle, const ig_map *reads) {
   size_t kept = 0;
   for (size_t i = 0; i < g->nnodes; i++) {
     ig_om_node *n = &g->nodes[i];
     const char *out = n->noutputs ? n->outputs[0] : "";
     bool constant = ig_cv_has(n, IG_CV_CONSTANT);
-    if (!constant || ig_map_find(reads, out) || !ig_map_find(before, out)) g->nodes[kept++] = *n;
+    if (!constant || ig_map_find(reads, out) || ig_map_find(idle, out)) g->nodes[kept++] = *n;
     for (size_t k = 0; k < n->nattrs; k++) {
       const ig_om_attr *a = &n->attrs[k];
       bool graphs = a->type == IG_OM_ATTR_GRAPH || a->type == IG_OM_ATTR_GRAPHS;
-      for (size_t j = 0; graphs && !a->ref && j < a->n; j++) sweep(a->graphs[j], before, reads);
+      for (size_t j = 0; graphs && !a->ref && j < a->n; j++) sweep(a->graphs[j], idle, reads);
     }
   }
   g->nnodes = kept;
@@ -475,12 +495,12 @@ static bool is_input(const ig_om_graph *g, const char *name) {
   return false;
 }
 
-static void sweep_weights(ig_cv *v, ig_om_graph *g, const ig_map *before, const ig_map *reads) {
+static void sweep_weights(ig_cv *v, ig_om_graph *g, const ig_map *idle, const ig_map *reads) {
   const ig_om_tensor **inits = ig_cv_push(v, ig_mem_mul(g->ninits, sizeof *inits));
   size_t kept = 0;
   for (size_t i = 0; inits && i < g->ninits; i++) {
     const char *name = g->inits[i]->name;
-    bool dead = ig_map_find(before, name) && !ig_map_find(reads, name) && !is_input(g, name);
+    bool dead = !ig_map_find(idle, name) && !ig_map_find(reads, name) && !is_input(g, name);
     if (!dead) inits[kept++] = g->inits[i];
   }
   g->inits = inits;
@@ -489,12 +509,15 @@ static void sweep_weights(ig_cv *v, ig_om_graph *g, const ig_map *before, const 
 
 static void sweep_model(ig_cv *v, const ig_om_graph *from, ig_om_graph *to) {
   ig_map before = ig_map_make(v->c->alloc);
+  ig_map idle = ig_map_make(v->c->alloc);
   ig_map reads = ig_map_make(v->c->alloc);
   note_reads(v, &before, from);
+  note_idle(v, &idle, &before, from);
   note_reads(v, &reads, to);
-  sweep(to, &before, &reads);
-  sweep_weights(v, to, &before, &reads);
+  sweep(to, &idle, &reads);
+  sweep_weights(v, to, &idle, &reads);
   ig_map_free(&before);
+  ig_map_free(&idle);
   ig_map_free(&reads);
 }
 
@@ -563,12 +586,32 @@ static void convert_functions(ig_cv *v, const ig_onnx_model *m) {
   v->to.functions = to;
 }
 
-static int64_t ir_version(const ig_onnx_model *m, int64_t source, int64_t target) {
-  static const uint8_t old[] = {4, 4, 4,
-                                5, 6, 7};  // opsets 7 to 12; weights are no inputs from 4 on
+// Whether all initializers are inputs, which they need not be from IR version 4 on.
+static bool has_inputs_only(ig_alloc alloc, const ig_om_graph *g) {
+  ig_map inputs = ig_map_make(alloc);
+  bool all = g->nsparse == 0 && g->ninits <= g->ninputs;
+  for (size_t i = 0; all && i < g->ninputs; i++) all = ig_map_put(&inputs, g->inputs[i].name);
+  for (size_t i = 0; all && i < g->ninits; i++) all = ig_map_find(&inputs, g->inits[i]->name);
+  ig_map_free(&inputs);
+  for (size_t i = 0; all && i < g->nnodes; i++) {
+    const ig_om_node *n = &g->nodes[i];
+    for (size_t k = 0; all && k < n->nattrs; k++) {
+      const ig_om_attr *a = &n->attrs[k];
+      for (size_t j = 0; all && a->graphs && j < a->n; j++)
+        all = has_inputs_only(alloc, a->graphs[j]);
+    }
+  }
+  return all;
+}
+
+static int64_t ir_version(const ig_cv *v, const ig_onnx_model *m, int64_t source) {
+  static const uint8_t old[] = {3, 3, 4, 5, 6, 7};  // opsets 7 to 12
+  int64_t target = v->target;
   int64_t needed =
       target < IG_ONNX_OPSET_OLDEST ? old[target - OLDEST] : ig_onnx_ir_version((int)target);
   if (m->nfunctions && needed < 8) needed = 8;
+  if (needed == 3 && has_inputs_only(v->c->alloc, v->to.graph)) return needed;
+  if (needed == 3) needed = 4;
   bool keep =
       target < source ? m->ir_version < needed && m->ir_version >= 4 : m->ir_version > needed;
   return keep ? m->ir_version : needed;
@@ -589,7 +632,8 @@ static ig_status convert(ig_cv *v, const ig_onnx_model *m) {
   v->to.opsets = set_opset(v, m->opsets, m->nopsets, &v->to.nopsets);
   v->to.graph = convert_graph(v, m->graph);
   convert_functions(v, m);
-  v->to.ir_version = ir_version(m, ig_om_opset_version(m->opsets, m->nopsets, ""), v->target);
+  int64_t source = ig_om_opset_version(m->opsets, m->nopsets, "");
+  v->to.ir_version = ir_version(v, m, source);
   IG_RETURN_IF_ERR(v->c->status);
   if (v->refusals.failed) return ig_fail(v->c, IG_NOMEM, "out of memory");
   if (v->nrefused == 1)

@@ -736,6 +736,19 @@ static bool mod_down(ig_cv *v, ig_om_node *n) {
                       "Xor(Less(r, 0), Less($1, 0))), Add(r, $1), r)");
 }
 
+// Columns before rows: each block of channels is spread over rows, then over columns.
+static bool depth_to_space_down(ig_cv *v, ig_om_node *n) {
+  if (!ig_cv_is(v, n, "mode", "CRD", "DCR")) return v->refused;
+  char text[256];
+  int64_t side = ig_cv_int(v, n, "blocksize", 1);
+  (void)snprintf(text, sizeof text,
+                 "s = Reshape(Unsqueeze($0, [2, 3]), [0, -1, %lld, %lld, 0, 0]); "
+                 "r = Reshape(Transpose<perm=[0, 1, 4, 2, 5, 3]>(s), [0, 0, -1, 1, 0, 0]); "
+                 "Squeeze(Reshape(r, [0, 0, 0, 0, -1, 1]), [3, 5])",
+                 (long long)side, (long long)side);
+  return ig_cv_expand(v, n, text);
+}
+
 // As many ones as there are steps; where they are not zero counts from 0 on.
 #define STEPS                                                  \
   "k = Cast<to=7>(Relu(Cast<to=1>(n))); "                      \
@@ -806,6 +819,7 @@ const ig_cv_row ig_cv_rows[] = {
     {"Constant", 12, NULL, constant_down},
     {"ConstantOfShape", 9, NULL, constant_of_shape_down},
     {"DFT", 20, dft_up, dft_down},
+    {"DepthToSpace", 11, NULL, depth_to_space_down},
     {"DequantizeLinear", 13, NULL, per_tensor},
     {"Dropout", 10, dropout_up_10, dropout_down_10},
     {"Dropout", 12, move_up, dropout_training_down},

@@ -36,6 +36,10 @@ def same(proto, model, *inputs):
         np.testing.assert_allclose(a, b.detach().numpy(), rtol=1e-4, atol=1e-5)
 
 
+def operators(proto):
+    return [node.op_type for node in proto.graph.node if node.op_type != "Constant"]
+
+
 def dims(value):
     return [d.dim_param or d.dim_value for d in value.type.tensor_type.shape.dim]
 
@@ -374,6 +378,15 @@ def written(model, args, **options):
     return model, onnxruntime.InferenceSession(sink.getvalue(), providers=["CPUExecutionProvider"])
 
 
+class Applied(nn.Module):
+    def __init__(self, fn) -> None:
+        super().__init__()
+        self.fn = fn
+
+    def forward(self, x):
+        return self.fn(x)
+
+
 class Assigned(nn.Module):
     def forward(self, x):
         x = x.clone()
@@ -387,9 +400,24 @@ class Assigned(nn.Module):
         (nn.Softplus(beta=2), ["Mul", "Softplus", "Div"]),
         (nn.CELU(0.7), ["Celu"]),
         (Assigned(), ["Slice", "Mul", "Unsqueeze", "ScatterND"]),
+        (nn.GLU(), ["Split", "Sigmoid", "Mul"]),
+        (Applied(lambda x: nn.functional.selu(x + 0, inplace=True)), ["Add", "Selu"]),
+        (Applied(lambda x: torch.mv(x, x[0])), ["Gather", "MatMul"]),
+        (Applied(lambda x: ((x > 0) * (x < 3)).float()), ["Greater", "Less", "And", "Cast"]),
+        (Applied(lambda x: x.repeat_interleave(2, 0)), ["Unsqueeze", "Tile", "Reshape"]),
+        (Applied(lambda x: x.repeat_interleave(2)), ["Reshape", "Unsqueeze", "Tile", "Reshape"]),
+        (Applied(lambda x: torch.einsum("...i,...i->...", x, x)), ["Einsum"]),
+        (Applied(lambda x: torch.einsum("...i->...", x[None] * x[0])), ["Unsqueeze", "Gather", "Mul", "Einsum"]),
+        (
+            Applied(lambda x: nn.functional.interpolate(x[None, None], scale_factor=0.5)),
+            ["Unsqueeze", "Unsqueeze", "Resize"],
+        ),
     ],
-    ids=["Softplus", "CELU", "Assigned"],
-)
+    ids=[
+        "Softplus", "CELU", "Assigned", "GLU", "selu_", "mv", "and", "interleave", "interleave_all", "einsum",
+        "einsum_more", "half",
+    ],
+)  # fmt: skip
 def test_few_nodes(model, nodes) -> None:
     proto, session = written(model, (torch.randn(3, 4),), opset_version=17)
     assert [n.op_type for n in proto.graph.node if n.op_type != "Constant"] == nodes
@@ -711,3 +739,104 @@ def test_operators_with_old_names(opset) -> None:
     axes = {"x": {0: "n", 3: "width"}}
     proto = write(model, (torch.randn(1, 2, 5, 5), w), input_names=["x", "w"], dynamic_axes=axes, opset_version=opset)
     same(proto, model, torch.randn(2, 2, 5, 7), w)
+
+
+def test_hard_swish_before_it_was_an_operator() -> None:
+    model = nn.Hardswish()
+    proto = write(model, torch.ones(4), opset_version=13)
+    assert operators(proto) == ["HardSigmoid", "Mul"]
+    same(proto, model, torch.linspace(-6, 6, 9)[:4])
+
+
+def test_ellipses_of_different_lengths_are_not_einsum() -> None:
+    model = Applied(lambda x: torch.einsum("...i,...i->...", x, x[0]))
+    proto = write(model, torch.randn(2, 3, 4), opset_version=17)
+    assert "Einsum" not in operators(proto)
+    same(proto, model, torch.randn(2, 3, 4))
+
+
+def test_a_size_that_the_call_leaves_open_is_not_computed() -> None:
+    model = Applied(lambda x: x.view(-1, x.size(2)))
+    proto = write(model, torch.randn(2, 3, 4), input_names=["x"], dynamic_axes={"x": {0: "b", 2: "c"}})
+    assert operators(proto) == ["Shape", "Gather", "Unsqueeze", "Concat", "Reshape"]
+    same(proto, model, torch.randn(5, 3, 2))
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_repeated_elements_of_dynamic_sizes(dim) -> None:
+    model = Applied(lambda x: x.repeat_interleave(3, dim))
+    axes = {"x": {0: "b", 2: "c"}}
+    proto = write(model, torch.randn(2, 3, 4), input_names=["x"], dynamic_axes=axes, opset_version=17)
+    same(proto, model, torch.randn(5, 3, 2))
+
+
+def test_attention_of_different_inputs_is_traced_and_its_weights_are_taken_apart_ahead() -> None:
+    torch.manual_seed(0)
+    model = nn.MultiheadAttention(4, 2, batch_first=True).eval()
+    args = torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 4)
+    proto = write(model, args, input_names=["q", "k", "v"], dynamic_axes={"q": {1: "n"}, "k": {1: "m"}, "v": {1: "m"}})
+    assert not {"Split", "Expand", "Slice"} & set(operators(proto))
+    same(proto, model, *args)
+    same(proto, model, torch.randn(2, 1, 4), torch.randn(2, 7, 4), torch.randn(2, 7, 4))
+
+
+class _Deciding(nn.Module):
+    def forward(self, x, flag, y, n=3, f=2.0, late=False):
+        z = x * n if flag else x * f
+        return z if late else z + y
+
+
+@pytest.mark.parametrize(
+    "given, names",
+    [((True,), ["x", "y", "n"]), ((False,), ["x", "y", "f"]), ((True, 5, 1.5, True), ["x", "n"])],
+)
+def test_numbers_that_decide_are_no_inputs_and_numbers_that_are_read_are(given, names) -> None:
+    model = _Deciding()
+    args = (torch.ones(2, 3), given[0], torch.ones(2, 3), *given[1:])
+    all_names = ["x", "flag", "y", "n", "f", "late"]
+    proto = write(model, args, input_names=all_names, dynamic_axes={"x": {0: "b"}, "y": {0: "b"}})
+    assert [i.name for i in proto.graph.input] == names
+    assert dims(proto.graph.input[0]) == ["b", 3]
+
+
+def test_a_model_that_cannot_be_copied_has_named_axes_of_size_one() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = nn.utils.weight_norm(nn.Conv1d(2, 3, 3))
+    proto = write(model, torch.randn(1, 2, 6), input_names=["x"], dynamic_axes={"x": {0: "b", 2: "n"}})
+    same(proto, model, torch.randn(4, 2, 9))
+
+
+@pytest.mark.parametrize("opset, version", [(7, 3), (8, 3), (9, 4)])
+def test_ir_version_where_initializers_are_inputs(opset, version) -> None:
+    proto = write(nn.Linear(2, 3), torch.ones(1, 2), opset_version=opset)
+    assert proto.ir_version == version
+    onnx.checker.check_model(proto)
+
+
+@pytest.mark.parametrize("opset", [9, 10])
+def test_pixels_are_shuffled_before_an_operator_did_so(opset) -> None:
+    model = nn.PixelShuffle(2)
+    axes = {"x": {0: "b", 2: "h"}}
+    proto = write(model, torch.randn(2, 8, 3, 4), input_names=["x"], dynamic_axes=axes, opset_version=opset)
+    same(proto, model, torch.randn(1, 8, 5, 4))
+    read = {name for node in proto.graph.node for name in node.input}
+    assert all(node.output[0] in read for node in proto.graph.node if node.op_type == "Constant")
+
+
+@pytest.mark.parametrize("opset", [11, 13])
+@pytest.mark.parametrize("place", [0, 1])
+def test_pieces_of_dynamic_lengths_are_slices(opset, place) -> None:
+    model = Applied(lambda x: x.chunk(2)[place])
+    proto = write(model, torch.randn(4, 3), input_names=["x"], dynamic_axes={"x": {0: "b"}}, opset_version=opset)
+    assert operators(proto).count("Slice") == 1
+    same(proto, model, torch.randn(6, 3))
+
+
+def test_a_minimum_of_a_float_and_integers_is_converted_at_old_opsets() -> None:
+    class Least(nn.Module):
+        def forward(self, x, y):
+            return torch.minimum(x, y)
+
+    args = torch.randn(3), torch.arange(3)
+    same(write(Least(), args, opset_version=9), Least(), *args)

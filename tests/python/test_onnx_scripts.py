@@ -13,6 +13,7 @@ import ingot as torch
 import ingot.nn.functional as F
 from ingot import Tensor, nn
 
+onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 
 
@@ -642,3 +643,70 @@ def test_values_are_added_at_repeated_indices(opset) -> None:
         model, args(3), sink, dynamo=False, opset_version=opset, input_names=["x", "i", "j", "y"],
     )  # fmt: skip
     compare(onnxruntime.InferenceSession(sink.getvalue(), providers=["CPUExecutionProvider"]), model, args(3))
+
+
+class _Counted(nn.Module):
+    def forward(self, x):
+        y = x
+        for i in range(x.size(0)):
+            y = y + x[i] * i
+        return y
+
+
+class _Asked(nn.Module):
+    def forward(self, x):
+        s = torch.zeros(1)
+        for i in range(x.size(0)):
+            if bool(s.sum() > 1.5):
+                break
+            s = s + x[i]
+        return s
+
+
+class _Below(nn.Module):
+    def forward(self, x, n: int):
+        i = 0
+        while i < n:
+            x = x * 2 + 1
+            i += 2
+        return x
+
+
+class _Rounds(nn.Module):
+    def forward(self, x):
+        n = 0
+        while bool(x.sum() < 10):
+            x = x + 1
+            n += 1
+        return x, n
+
+
+def _loops(graph) -> list:
+    return [node for node in graph.node if node.op_type == "Loop"]
+
+
+@pytest.mark.parametrize(
+    "model, args, inputs, carried",
+    [
+        (_Counted(), (torch.rand(3, 4),), [(torch.rand(5, 4),), (torch.rand(1, 4),)], 1),
+        (_Asked(), (torch.rand(9),), [(torch.full((6,), 0.2),), (torch.full((6,), 1.0),)], 2),
+        (_Below(), (torch.rand(2), 5), [(torch.rand(2), 8), (torch.rand(2), 0)], 2),
+        (_Rounds(), (torch.rand(2),), [(torch.rand(2) + 7,), (torch.rand(2) - 3,)], 2),
+    ],
+    ids=["counted", "asked", "below", "rounds"],
+)
+def test_a_loop_counts_its_rounds_and_carries_no_counter(model, args, inputs, carried) -> None:
+    script = torch.jit.script(model)
+    sink = io.BytesIO()
+    axes = {"x": {0: "n"}} if isinstance(model, (_Counted, _Asked)) else None
+    torch.onnx.export(script, args, sink, input_names=["x", "n"][: len(args)], dynamic_axes=axes, dynamo=False)
+    proto = onnx.load_from_string(sink.getvalue())
+    (loop,) = _loops(proto.graph)
+    assert len(loop.output) == carried
+    session = onnxruntime.InferenceSession(sink.getvalue(), providers=["CPUExecutionProvider"])
+    for given in inputs:
+        names = [i.name for i in session.get_inputs()]
+        feeds = {name: np.asarray(value) for name, value in zip(names, given, strict=True)}
+        want = model(*given)
+        for a, b in zip(session.run(None, feeds), want if isinstance(want, tuple) else [want], strict=True):
+            np.testing.assert_allclose(a, np.asarray(b), rtol=1e-5, atol=1e-5)

@@ -114,6 +114,31 @@ def _as_tensor(value: Any) -> Any:
     return ingot.tensor(value, dtype=ingot.float64) if isinstance(value, float) else value
 
 
+@contextlib.contextmanager
+def _deciding(module: nn.Module, args: tuple, graph: traced.Graph) -> Iterator[None]:
+    """Numbers among the arguments are inputs; those that no node of the trace reads have only decided something, and
+    decide the same while a capture runs the module."""
+    leaves = pytree.tree_leaves(args)
+    places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, (Tensor, int, float))]
+    unread = []
+    if graph.result is not None and len(places) == graph.user_inputs:
+        values = zip(places, graph.arguments(), strict=False)
+        unread = [i for i, value in values if not isinstance(leaves[i], Tensor) and not list(value.uses())]
+
+    def give_numbers(_: nn.Module, given: tuple) -> tuple:
+        found, spec = pytree.tree_flatten(given)
+        for i in unread:
+            found[i] = leaves[i]
+        return pytree.tree_unflatten(found, spec)
+
+    hook = module.register_forward_pre_hook(give_numbers) if unread else None
+    try:
+        yield
+    finally:
+        if hook is not None:
+            hook.remove()
+
+
 def _flat_names(args: tuple, input_names: Sequence[str], parameters: Sequence[str]) -> list[str | None]:
     """For every leaf of the arguments the name of the model's input that it is; None: it is not one."""
     names: list[str | None] = []
@@ -339,9 +364,10 @@ def _captured(model: nn.Module, args: tuple, shapes: Any, choices: bool, drafts:
         return found
 
 
-def capture(model: nn.Module, args: tuple, axes: _Axes, scripts: bool) -> ExportedProgram:
+def capture(model: nn.Module, args: tuple, axes: _Axes, scripts: bool, result: Any) -> ExportedProgram:
     """The program of a model. A named axis stays symbolic; where the model fixes its size, as reshaping to numbers
-    does, the model is captured with that size. scripts: it has scripts, whose loops stay loops."""
+    does, the model is captured with that size. scripts: it has scripts, whose loops stay loops. result: of the trace;
+    None: it was not traced."""
     attempts: list[tuple[tuple, Any, bool]] = []
     if axes:
         grown = axes.larger()
@@ -365,7 +391,7 @@ def capture(model: nn.Module, args: tuple, axes: _Axes, scripts: bool) -> Export
             first = first or error
             continue
         changed = any(a is not b for a, b in zip(pytree.tree_leaves(given), axes.leaves, strict=True))
-        if not changed or _ranks(found) == _example_ranks(model, args):
+        if not changed or _ranks(found) == _example_ranks(model, args, result):
             return found
     assert first is not None
     raise first
@@ -379,13 +405,15 @@ def _ranks(ep: ExportedProgram) -> list[int]:
     return [value.dim() for value in values if isinstance(value, Tensor)]
 
 
-def _example_ranks(model: nn.Module, args: tuple) -> list[int]:
+def _example_ranks(model: nn.Module, args: tuple, result: Any) -> list[int]:
     """The same of the model itself on the examples: where a size of 1 decides it (squeeze), a capture with a larger
-    size is that of another model."""
-    copies = pytree.tree_map(lambda v: v.clone() if isinstance(v, Tensor) else v, args)
-    with ingot.no_grad():
-        found = copy.deepcopy(model)(*copies)
-    return [value.dim() for value in pytree.tree_leaves(found) if isinstance(value, Tensor)]
+    size is that of another model. A quantized result of the trace is several of the model."""
+    found = pytree.tree_leaves(result)
+    if result is None or any(map(quantized.is_quantized, found)):
+        copies = pytree.tree_map(lambda v: v.clone() if isinstance(v, Tensor) else v, args)
+        with ingot.no_grad():
+            found = pytree.tree_leaves(copy.deepcopy(model)(*copies))
+    return [value.dim() for value in found if isinstance(value, Tensor)]
 
 
 # ---- writing ----
@@ -565,13 +593,14 @@ def build(
     given = _Axes(fed, names, axes)
     scripts = scripted.has_scripts(model)
     try:
-        with jit_trace.captured_as_trace():
-            program = capture(module, fed, given, scripts)
+        with jit_trace.captured_as_trace(), _deciding(module, args, graph):
+            program = capture(module, fed, given, scripts, graph.result)
     except Exception:
         if all(a is b for a, b in zip(given.leaves, pytree.tree_leaves(args), strict=True)):
             raise
         with jit_trace.captured_as_trace():
-            program = capture(module, args, _Axes(args, names, axes), scripts)  # numbers decide something: as they are
+            as_given = _Axes(args, names, axes)  # numbers decide something: as they are
+            program = capture(module, args, as_given, scripts, graph.result)
     inputs = _model_inputs(program)
     weights = sum(spec[0] not in ("USER_INPUT", "TOKEN") for spec in program._program.input_specs)
     _too_many("input", input_names or (), inputs + weights)

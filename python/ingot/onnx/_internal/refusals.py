@@ -18,6 +18,7 @@ from ingot.onnx._internal import jit_utils, python_op, traced
 from ingot.onnx._internal.registration import registry
 
 _NEWEST = 1 << 30
+_FLOATING = ("Float", "Double", "Half", "BFloat16")
 
 
 class _Shown:
@@ -427,7 +428,7 @@ def _upsample(call: Call) -> None:
 @_rule("maximum", "minimum", last=11)
 def _extreme(call: Call) -> None:
     kinds = call.dtype(0), call.dtype(1)
-    if None not in kinds and kinds[0] != kinds[1]:
+    if None not in kinds and kinds[0] not in _FLOATING and kinds[0] != kinds[1]:
         name = "Max" if _operator(call) == "maximum" else "Min"
         call.wrong(f"Inputs of {name} must have same dtype.Got {kinds[0]} and {kinds[1]}", 1)
 
