@@ -107,6 +107,7 @@ static bool plan_model(ig_session *s) {
   if (s->m->runnable) return plan_program(s);
   if (!s->m->format->pure) return true;
   ig_plan_source source = {.run = run_format,
+                           .nodes = s->m->format->nodes,
                            .varies = size_varies,
                            .user = s,
                            .ninputs = s->nin,

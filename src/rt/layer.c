@@ -229,7 +229,7 @@ bool ig_rt_match_outputs(ig_binding *b) {
     m.worst = IG_MATCH_BITS;
     ig_rt_each(&o->value, meet, &m);
     // What interpreted nodes give may depend on anything.
-    o->match = o->value.kind == IG_KIND_NODE ? any : m.worst;
+    o->match = o->dynamic ? any : m.worst;
   }
   ig_scope_close(c, scope);
   return m.at != NULL;

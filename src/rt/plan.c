@@ -53,6 +53,7 @@ static void drop_packed(const ig_binding *b) {
 static void free_binding(ig_binding *b) {
   if (!b) return;
   ig_ctx *c = b->plan->c;
+  if (b->run) b->plan->source.nodes->close(b->run);
   ig_rt_free_frames(b);
   ig_rt_free_symbols(b);
   ig_rt_free_layers(b);
@@ -414,8 +415,13 @@ static bool keep_lists(ig_ctx *c, ig_arena *lists, ig_value *v) {
   return true;
 }
 
-static void interpret(ig_binding *b, const ig_node *n, ig_arena *lists) {
+static void interpret(ig_binding *b, const ig_rt_step *s, ig_arena *lists) {
   ig_ctx *c = b->plan->c;
+  const ig_node *n = s->node;
+  if (b->run) {
+    (void)b->plan->source.nodes->compute(b->run, s->part);
+    return;
+  }
   ig_scope scope = ig_scope_open(c);
   ig_value v = ig_interpret_node(c, b->plan->source.graph, n, b->env);
   if (c->status == IG_OK && keep_lists(c, lists, &v)) {
@@ -433,7 +439,7 @@ static void execute(ig_binding *b, ig_rt_step *s, char *work, ig_arena *lists) {
   } else if (s->layer) {
     ig_rt_run_layer(c, s->layer, work);
   } else if (!s->op) {
-    interpret(b, s->node, lists);
+    interpret(b, s, lists);
   } else if (s->prep) {
     ig_prepared_run(c, s->op, s->prep, s->args, s->outs, work);
   } else {
@@ -466,10 +472,11 @@ static bool run_binding(ig_binding *b, const ig_value *inputs, const ig_plan_tar
   run_steps(b, &lists);
   ig_mode_pop(c, &mode);
   bool ok = c->status == IG_OK && ig_rt_close_outputs(b, inputs, targets, outs);
-  for (size_t i = 0; i < b->steps.n; i++) {
+  for (size_t i = 0; !b->run && i < b->steps.n; i++) {
     const ig_rt_step *s = &b->steps.at[i];
     if (ig_rt_is_interpreted(s)) release(&b->env[s->node->index]);
   }
+  if (b->run) b->plan->source.nodes->forget(b->run);
   ig_arena_free(&lists);
   return ok;
 }
