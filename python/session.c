@@ -62,15 +62,16 @@ static bool open_session(py_session *x, const char *path, const ig_session_optio
   return ok;
 }
 
-// open_session(path, interpret=False, without=0, precision=0)
+// open_session(path, interpret=False, without=0, precision=0, threads=0)
 static PyObject *session_open(PyObject *module, PyObject *args) {
   (void)module;
   PyObject *path = NULL;
   int interpret = 0;
   unsigned without = 0;
   int precision = 0;
-  if (!PyArg_ParseTuple(args, "O&|pIi:open_session", PyUnicode_FSConverter, &path, &interpret,
-                        &without, &precision)) {
+  int threads = 0;
+  if (!PyArg_ParseTuple(args, "O&|pIii:open_session", PyUnicode_FSConverter, &path, &interpret,
+                        &without, &precision, &threads)) {
     return NULL;
   }
   py_session *x = PyObject_New(py_session, &session_type);
@@ -83,7 +84,8 @@ static PyObject *session_open(PyObject *module, PyObject *args) {
     ig_session_options o = {.size = sizeof o,
                             .interpret = interpret != 0,
                             .without = without,
-                            .precision = (ig_precision)precision};
+                            .precision = (ig_precision)precision,
+                            .threads = threads};
     if (!open_session(x, PyBytes_AS_STRING(path), &o)) Py_CLEAR(x);
   }
   Py_DECREF(path);
@@ -380,6 +382,13 @@ static PyObject *session_reset(PyObject *o, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
+// Without the lock, which the call to be cancelled holds.
+static PyObject *session_cancel(PyObject *o, PyObject *unused) {
+  (void)unused;
+  ig_session_cancel(((py_session *)o)->s);
+  Py_RETURN_NONE;
+}
+
 static PyMethodDef session_methods[] = {
     {"call", (PyCFunction)(void (*)(void))session_call, METH_FASTCALL, NULL},
     {"plan", session_plan, METH_NOARGS, NULL},
@@ -387,6 +396,7 @@ static PyMethodDef session_methods[] = {
     {"profile", session_profile, METH_O, NULL},
     {"steps", session_steps, METH_NOARGS, NULL},
     {"reset", session_reset, METH_NOARGS, NULL},
+    {"cancel", session_cancel, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 static PyGetSetDef session_getset[] = {

@@ -270,6 +270,12 @@ typedef struct ig_session_options {
   bool interpret;    // no plan: operators are called one by one
   unsigned without;  // parts of planning that are switched off, to find the cause of a difference
   ig_precision precision;
+  // Threads that a run may use, including the one that calls it. 0: as many as the process says
+  // (ingot/threads.h).
+  int threads;
+  // Of every run, if not NULL, instead of those that the model was opened with: work, time, and
+  // live bytes of the session's context while it runs. Copied.
+  const struct ig_limits *limits;
 } ig_session_options;
 // options may be NULL.
 IG_API IG_MUST_USE ig_status ig_session_create_with(ig_ctx *c, ig_model *m,
@@ -303,6 +309,9 @@ IG_API void ig_session_reset(ig_session *s);
 // Runs on what was given. Inputs that are no arrays have the values that were captured. Outputs of
 // the last run are gone. IG_INVALID names an input that was not given.
 IG_API IG_MUST_USE ig_status ig_session_run(ig_session *s);
+// Ends the run in progress, or else the next one, with IG_CANCELLED before its next step; from any
+// thread or a signal handler. After ig_ctx_clear the session runs again.
+IG_API void ig_session_cancel(ig_session *s);
 
 // What a layer loses by low precision.
 typedef struct ig_layer_report {

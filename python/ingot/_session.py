@@ -45,6 +45,7 @@ class Session:
         interpret: bool = False,
         without: tuple[str, ...] = (),
         precision: str | None = None,
+        threads: int | None = None,
     ) -> None:
         unknown = [word for word in without if word not in _SWITCHES]
         if unknown:
@@ -52,8 +53,10 @@ class Session:
         if precision not in _PRECISIONS:
             names = ", ".join(name for name in _PRECISIONS if name)
             raise ValueError(f"precision: found {precision!r}, expected one of {names}")
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads: found {threads}, expected 1 or more, or None for as many as the process uses")
         switches = sum(_SWITCHES[word] for word in set(without))
-        self._session = _C.open_session(path, interpret, switches, _PRECISIONS[precision])
+        self._session = _C.open_session(path, interpret, switches, _PRECISIONS[precision], threads or 0)
         self.inputs = tuple(Port(*row) for row in self._session.inputs)
         self.outputs = tuple(Port(*row) for row in self._session.outputs)
 
@@ -85,6 +88,10 @@ class Session:
             self(*args, **kwargs)
         self._session.compile(path)
 
+    def cancel(self) -> None:
+        """Ends the call in progress in another thread, or else the next one, with KeyboardInterrupt before its next step."""
+        self._session.cancel()
+
     def reset(self) -> None:
         """Forgets inputs, results and the state of buffers."""
         self._session.reset()
@@ -96,15 +103,17 @@ def open(
     interpret: bool = False,
     without: tuple[str, ...] = (),
     precision: str | None = None,
+    threads: int | None = None,
 ) -> Session:
     """Open a model file of any kind (`.pt2`, ONNX, TorchScript, `.ingot`) to run it.
 
     interpret: call operators one by one instead of planning. without: parts of planning to switch off, to find the
     cause of a difference: "chains", "reuse", "symbols" (of sizes), "layers" (without these, results have the bits of
     operators that are called one by one). precision: of the weights of linear layers, "f32", "bf16", "f16", "int8",
-    "int4" or "dynamic_int8" (inputs are integers too); by default that of a compiled model, otherwise f32.
+    "int4" or "dynamic_int8" (inputs are integers too); by default that of a compiled model, otherwise f32. threads:
+    that a call may use, by default `ingot.get_num_threads()`.
     """
-    return Session(path, interpret, without, precision)
+    return Session(path, interpret, without, precision, threads)
 
 
 def compile_file(
