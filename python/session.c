@@ -298,17 +298,21 @@ static PyObject *session_profile(PyObject *o, PyObject *on) {
   Py_RETURN_NONE;
 }
 
-// steps() -> [(name, target, interpreted, seconds, runs) ...]
+// steps() -> [(name, target, interpreted, seconds, runs, flops, bytes) ...]
 static PyObject *session_steps(PyObject *o, PyObject *unused) {
   (void)unused;
   py_session *x = (py_session *)o;
   ig_session_step step;
+  ig_session_cost cost = {.size = sizeof cost};
   if (!enter(x)) return NULL;
   PyObject *list = PyList_New(0);
-  for (size_t i = 0; list && ig_session_profile_at(x->s, i, &step); i++) {
-    PyObject *row =
-        Py_BuildValue("(ssOdK)", step.name, step.target, step.interpreted ? Py_True : Py_False,
-                      step.seconds, (unsigned long long)step.runs);
+  // The step last: its texts are valid until the next call.
+  for (size_t i = 0; list && ig_session_cost_at(x->s, i, &cost) &&
+                     ig_session_profile_at(x->s, i, &step);
+       i++) {
+    PyObject *row = Py_BuildValue("(ssOdKdd)", step.name, step.target,
+                                  step.interpreted ? Py_True : Py_False, step.seconds,
+                                  (unsigned long long)step.runs, cost.flops, cost.bytes);
     if (!row || PyList_Append(list, row) != 0) Py_CLEAR(list);
     Py_XDECREF(row);
   }

@@ -380,6 +380,19 @@ IG_API void ig_session_profile(ig_session *s, bool on);
 // Texts are valid until the next call. False: there are no more, or the session does not plan.
 IG_API bool ig_session_profile_at(ig_session *s, size_t i, ig_session_step *out);
 
+// What step i of the last run cost.
+typedef struct ig_session_cost {
+  size_t size;   // sizeof(ig_session_cost) of the caller
+  double flops;  // multiplications and additions of a run; 0: none, or not known
+  double bytes;  // of its operands, results and packed weights: what a run reads and writes at least
+  double start;  // seconds from the beginning of the last run that was measured
+  double last;   // seconds that it took there
+} ig_session_cost;
+IG_API bool ig_session_cost_at(const ig_session *s, size_t i, ig_session_cost *out);
+// The last run that was measured as a Chrome trace (JSON), which trace viewers show on a time axis:
+// one event per step, with its cost. The caller frees it with ig_text_free. NULL after an error.
+IG_API char *ig_session_trace_text(ig_session *s);
+
 // fn is called with every value that a run computes, in order. It must not keep the value, but may
 // retain its tensors. NULL disables it.
 typedef void ig_session_watch_fn(void *user, const char *name, const char *target,

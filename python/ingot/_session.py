@@ -21,13 +21,16 @@ class Port(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A step of a plan and the time that it took in all measured runs together."""
+    """A step of a plan and the time that it took in all measured runs together; flops (0: none, or not known) and bytes
+    that it reads and writes at least are those of one run."""
 
     name: str
     target: str
     interpreted: bool
     seconds: float
     runs: int
+    flops: float
+    bytes: float
 
 
 class Session:

@@ -224,8 +224,8 @@ static bool compute_node(void *run, size_t node) {
   return ig_rd_steps_run(run, node);
 }
 
-static void drop_node(void *run, size_t node) {
-  ig_rd_steps_drop(run, node);
+static bool leave_node(void *run, size_t node) {
+  return ig_rd_steps_leave(run, node);
 }
 
 static bool settle_run(void *run) {
@@ -242,6 +242,10 @@ static void each_read(const void *run, size_t node, ig_rt_visit *fn, void *user)
 
 static void each_made(const void *run, size_t node, ig_rt_visit *fn, void *user) {
   ig_rd_steps_each_made(run, node, fn, user);
+}
+
+static void each_number(const void *run, size_t node, ig_rt_visit_size *fn, void *user) {
+  ig_rd_steps_each_int(run, node, fn, user);
 }
 
 static bool take_output(void *run, size_t i, ig_value *out) {
@@ -264,11 +268,12 @@ const ig_plan_nodes ig_model_onnx_nodes = {
     .count = count_nodes,
     .is_ready = is_node_ready,
     .compute = compute_node,
-    .drop = drop_node,
+    .leave = leave_node,
     .settle = settle_run,
     .forget = forget_run,
     .each_operand = each_read,
     .each_result = each_made,
+    .each_size = each_number,
     .output = take_output,
     .name = name_node,
     .target = name_operator,

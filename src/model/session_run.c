@@ -297,15 +297,3 @@ ig_status ig_session_measure(ig_session *s, const ig_plan_measure *m) {
   ig_scope_close(c, scope);
   return c->status;
 }
-
-void ig_session_profile(ig_session *s, bool on) {
-  s->profiled = on;
-  if (s->plan) ig_plan_profile(s->plan, on);
-}
-
-bool ig_session_profile_at(ig_session *s, size_t i, ig_session_step *out) {
-  ig_plan_time t;
-  if (!s->plan || !ig_plan_profile_at(s->plan, i, &t)) return false;
-  *out = (ig_session_step){t.name, t.target, t.interpreted, t.seconds, t.runs};
-  return true;
-}

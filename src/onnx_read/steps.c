@@ -123,7 +123,53 @@ void ig_rd_steps_each_made(const ig_rd_steps *s, size_t node, ig_rd_visit *fn, v
   }
 }
 
+typedef struct int_visitor {
+  const ig_rd_frame *frame;
+  ig_rd_visit_int *fn;
+  void *user;
+} int_visitor;
+
+static void visit_ints(const int_visitor *v, const ig_rd_value *x) {
+  if (!x) return;
+  for (size_t i = 0; x->ints && i < x->nints; i++) v->fn(v->user, &x->ints[i]);
+  for (size_t i = 0; i < x->nitems; i++) visit_ints(v, x->items[i]);
+}
+
+static void visit_slot_ints(void *user, uint32_t slot) {
+  const int_visitor *v = user;
+  visit_ints(v, v->frame->slots[slot]);
+}
+
+void ig_rd_steps_each_int(const ig_rd_steps *s, size_t node, ig_rd_visit_int *fn, void *user) {
+  int_visitor v = {&s->frame, fn, user};
+  each_slot(ig_rd_steps_node(s, node), 0, visit_slot_ints, &v);
+}
+
 // ---- values
+
+// A value that is known by its numbers gets a tensor when somebody needs one. One that was made for
+// a node which could not be planned is computed by nobody, so it is made anew.
+static bool dress(ig_rd_steps *s, ig_rd_value *v) {
+  bool ok = true;
+  if (v->ints && v->t && ig_tensor_is_fake(v->t)) {
+    ig_tensor_release(v->t);
+    v->t = NULL;
+  }
+  if (v->ints) ok = ig_rd_tensor(&s->r, v) != NULL;
+  for (size_t i = 0; ok && i < v->nitems; i++) ok = dress(s, v->items[i]);
+  return ok;
+}
+
+typedef struct dresser {
+  ig_rd_steps *s;
+  bool ok;
+} dresser;
+
+static void dress_slot(void *user, uint32_t slot) {
+  dresser *d = user;
+  ig_rd_value *v = d->s->frame.slots[slot];
+  d->ok = d->ok && (!v || dress(d->s, v));
+}
 
 static void forget(ig_rd_steps *s, uint32_t slot) {
   if (slot == IG_OM_NO_SLOT || (s->kept && s->kept[slot])) return;
@@ -140,9 +186,14 @@ bool ig_rd_steps_run(ig_rd_steps *s, size_t node) {
   return ok;
 }
 
-void ig_rd_steps_drop(ig_rd_steps *s, size_t node) {
+bool ig_rd_steps_leave(ig_rd_steps *s, size_t node) {
   const ig_om_node *n = ig_rd_steps_node(s, node);
   for (size_t i = 0; i < n->noutputs; i++) forget(s, n->out[i]);
+  ig_scope scope = ig_scope_open(s->r.c);
+  dresser d = {s, true};
+  each_slot(n, 0, dress_slot, &d);
+  ig_scope_close(s->r.c, scope);
+  return d.ok;
 }
 
 bool ig_rd_steps_settle(ig_rd_steps *s) {

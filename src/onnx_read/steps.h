@@ -18,8 +18,9 @@ const ig_om_node *ig_rd_steps_node(const ig_rd_steps *s, size_t node);
 bool ig_rd_steps_ready(const ig_rd_steps *s, size_t node);
 // False after an error.
 bool ig_rd_steps_run(ig_rd_steps *s, size_t node);
-// The results of the node are not known.
-void ig_rd_steps_drop(ig_rd_steps *s, size_t node);
+// The node is left to later runs: its results are not known, and what it reads is there as tensors.
+// False after an error.
+bool ig_rd_steps_leave(ig_rd_steps *s, size_t node);
 
 // Values that are known now stay. Those of nodes that are run afterwards are dropped after their
 // last reader, and all of them by ig_rd_steps_forget.
@@ -30,6 +31,9 @@ void ig_rd_steps_forget(ig_rd_steps *s);
 typedef void ig_rd_visit(void *user, ig_tensor *t);
 void ig_rd_steps_each_read(const ig_rd_steps *s, size_t node, ig_rd_visit *fn, void *user);
 void ig_rd_steps_each_made(const ig_rd_steps *s, size_t node, ig_rd_visit *fn, void *user);
+// The numbers that known values hold instead of a tensor.
+typedef void ig_rd_visit_int(void *user, ig_int *i);
+void ig_rd_steps_each_int(const ig_rd_steps *s, size_t node, ig_rd_visit_int *fn, void *user);
 
 // An output of the model, in the innermost scope; false: it is not known, or an error.
 bool ig_rd_steps_output(ig_rd_steps *s, size_t i, ig_value *out);

@@ -29,6 +29,8 @@ typedef struct ig_rt_step {
   bool sized;    // numbers among its arguments depend on the sizes of the inputs
   bool inexact;  // its sums have another order than those of the operators that it stands for
   double seconds;
+  double start;  // in the last run that was timed, from its beginning
+  double last;   // and how long it took
 } ig_rt_step;
 
 static inline bool ig_rt_is_interpreted(const ig_rt_step *s) {
@@ -137,6 +139,8 @@ struct ig_plan {
   struct ig_packs *packs;
   bool *constant;
   bool numbers;          // plans with sizes that vary failed: each combination has its own
+  bool *interpreted;     // per node: numbers instead of symbols do not help it; NULL: not known
+  size_t nnodes;
   ig_binding *bindings;  // the last one used first
   size_t nbindings;
   void *slab;  // shared by all bindings: only one runs at a time
@@ -189,7 +193,7 @@ void ig_rt_size_layer(ig_rt_layer *l);  // the current sizes of its tensors beco
 bool ig_rt_prepare_layer(ig_binding *b, ig_rt_layer *l, ig_need *need);  // false after an error
 void ig_rt_use_need(ig_rt_layer *l, const ig_need *need);
 // The sizes that a layer has beside those of its tensors.
-void ig_rt_each_size(ig_rt_layer *l, void (*fn)(void *user, ig_int *i), void *user);
+void ig_rt_each_size(ig_rt_layer *l, ig_rt_visit_size *fn, void *user);
 void ig_rt_run_layer(ig_ctx *c, const ig_rt_layer *l, void *work);
 void ig_rt_free_layers(ig_binding *b);
 void ig_rt_measure_layer(ig_binding *b, const ig_rt_step *s);  // after it has run
@@ -211,6 +215,10 @@ bool ig_rt_close_outputs(ig_binding *b, const ig_value *inputs, const ig_plan_ta
 // Results that are elsewhere are copied into the caller's memory.
 bool ig_rt_fill_targets(ig_plan *p, const ig_plan_target *targets, const ig_value *outs);
 void ig_rt_free_sets(const ig_binding *b, ig_rt_sets *sets, ig_rt_shown *shown);
+
+// ---- costs of a run of a step, for the current sizes
+double ig_rt_flops(const ig_rt_step *s);
+double ig_rt_bytes(const ig_binding *b, const ig_rt_step *s);
 
 void ig_rt_print(const ig_binding *b, ig_str *out);
 void ig_rt_print_target(const ig_binding *b, const ig_rt_step *s, ig_str *out);

@@ -79,7 +79,7 @@ void ig_rt_size_layer(ig_rt_layer *l) {
   }
 }
 
-void ig_rt_each_size(ig_rt_layer *l, void (*fn)(void *user, ig_int *i), void *user) {
+void ig_rt_each_size(ig_rt_layer *l, ig_rt_visit_size *fn, void *user) {
   for (int d = 0; d < 3; d++) {
     fn(user, &l->in[d]);
     fn(user, &l->out[d]);

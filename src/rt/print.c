@@ -132,6 +132,10 @@ bool ig_plan_profile_at(ig_plan *p, size_t i, ig_plan_time *out) {
                         .target = p->text.at ? p->text.at : "",
                         .interpreted = ig_rt_is_interpreted(s),
                         .seconds = s->seconds,
-                        .runs = b->runs};
+                        .runs = b->runs,
+                        .start = s->start,
+                        .last = s->last,
+                        .flops = ig_rt_flops(s),
+                        .bytes = ig_rt_bytes(b, s)};
   return true;
 }

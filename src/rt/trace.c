@@ -352,8 +352,6 @@ static bool observe(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *
 
 static bool add_interpreted(tracer *t, const ig_node *n) {
   ig_ctx *c = t->b->plan->c;
-  // What is interpreted sees numbers.
-  if (t->b->symbols) return false;
   t->b->dynamic[n->index] = true;
   ig_rt_step s = {.node = n};
   return ig_vec_push(c->alloc, &t->b->steps, s) || ig_no_memory(c);
@@ -366,6 +364,12 @@ static bool is_plannable(const ig_binding *b, const ig_node *n) {
   if (n->kind == IG_NODE_ATTR) return n->constant != NULL;
   return n->kind == IG_NODE_CALL && (n->callee == IG_CALLEE_OP || n->callee == IG_CALLEE_GETITEM ||
                                      n->callee == IG_CALLEE_SIZE || n->callee == IG_CALLEE_SYM);
+}
+
+// A node that could not be planned with symbols might be with numbers, unless that was tried.
+static bool may_interpret(const ig_binding *b, size_t node) {
+  const ig_plan *p = b->plan;
+  return !b->symbols || (p->interpreted && p->interpreted[node]);
 }
 
 static bool trace_node(tracer *t, const ig_graph *g, const ig_node *n) {
@@ -382,7 +386,7 @@ static bool trace_node(tracer *t, const ig_graph *g, const ig_node *n) {
     b->env[n->index] = v;
     return true;
   }
-  if (b->symbols || ig_status_is_final(c->status)) return false;
+  if (!may_interpret(b, n->index) || ig_status_is_final(c->status)) return false;
   ig_ctx_clear(c);
   take_back(b, before);
   return add_interpreted(t, n);
@@ -426,10 +430,14 @@ static void keep_made(void *user, ig_tensor *t) {
 }
 
 static bool interpret_part(tracer *t, size_t part) {
-  ig_ctx *c = t->b->plan->c;
-  if (t->b->symbols) return false;
+  ig_binding *b = t->b;
+  ig_ctx *c = b->plan->c;
+  if (!b->plan->source.nodes->leave(b->run, part)) return false;
+  keeper k = {b, true};
+  b->plan->source.nodes->each_operand(b->run, part, keep_made, &k);
+  if (!k.ok) return false;
   ig_rt_step s = {.part = part};
-  return ig_vec_push(c->alloc, &t->b->steps, s) || ig_no_memory(c);
+  return ig_vec_push(c->alloc, &b->steps, s) || ig_no_memory(c);
 }
 
 static bool trace_part(tracer *t, size_t part) {
@@ -441,9 +449,8 @@ static bool trace_part(tracer *t, size_t part) {
   keeper k = {b, nodes->compute(b->run, part)};
   if (k.ok) nodes->each_result(b->run, part, keep_made, &k);
   if (k.ok) return true;
-  if (b->symbols || ig_status_is_final(c->status)) return false;
+  if (!may_interpret(b, part) || ig_status_is_final(c->status)) return false;
   ig_ctx_clear(c);
-  nodes->drop(b->run, part);
   take_back(b, before);
   return interpret_part(t, part);
 }
