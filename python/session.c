@@ -50,19 +50,24 @@ static void leave(py_session *x) {
   PyThread_release_lock(x->lock);
 }
 
-static bool open_session(py_session *x, const char *path, const ig_session_options *options) {
+// data: the file, whose name is `path`; NULL: it is at this path.
+static bool open_session(py_session *x, const char *path, const Py_buffer *data,
+                         const ig_session_options *options) {
   x->lock = PyThread_allocate_lock();
   if (!x->lock || ig_ctx_create(NULL, &x->c) != IG_OK) {
     (void)PyErr_NoMemory();
     return false;
   }
-  bool ok = ig_model_open(x->c, path, NULL, &x->m) == IG_OK &&
+  ig_model_options copied = {.size = sizeof copied, .copy = true};
+  ig_status st = data ? ig_model_open_bytes(x->c, path, data->buf, (size_t)data->len, &copied, &x->m)
+                      : ig_model_open(x->c, path, NULL, &x->m);
+  bool ok = st == IG_OK &&
             ig_session_create_with(x->c, x->m, options, &x->s) == IG_OK;
   if (!ok) (void)py_raise(x->c);
   return ok;
 }
 
-// open_session(path, interpret=False, without=0, precision=0, threads=0)
+// open_session(path, interpret=False, without=0, precision=0, threads=0, data=None)
 static PyObject *session_open(PyObject *module, PyObject *args) {
   (void)module;
   PyObject *path = NULL;
@@ -70,8 +75,9 @@ static PyObject *session_open(PyObject *module, PyObject *args) {
   unsigned without = 0;
   int precision = 0;
   int threads = 0;
-  if (!PyArg_ParseTuple(args, "O&|pIii:open_session", PyUnicode_FSConverter, &path, &interpret,
-                        &without, &precision, &threads)) {
+  Py_buffer data = {.buf = NULL};
+  if (!PyArg_ParseTuple(args, "O&|pIiiz*:open_session", PyUnicode_FSConverter, &path, &interpret,
+                        &without, &precision, &threads, &data)) {
     return NULL;
   }
   py_session *x = PyObject_New(py_session, &session_type);
@@ -86,8 +92,9 @@ static PyObject *session_open(PyObject *module, PyObject *args) {
                             .without = without,
                             .precision = (ig_precision)precision,
                             .threads = threads};
-    if (!open_session(x, PyBytes_AS_STRING(path), &o)) Py_CLEAR(x);
+    if (!open_session(x, PyBytes_AS_STRING(path), data.buf ? &data : NULL, &o)) Py_CLEAR(x);
   }
+  if (data.buf) PyBuffer_Release(&data);
   Py_DECREF(path);
   return (PyObject *)x;
 }

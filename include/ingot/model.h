@@ -70,6 +70,7 @@ typedef struct ig_model_options {
   // unknown).
   void (*progress)(void *user, const char *stage, uint64_t done, uint64_t total);
   void *progress_user;
+  bool copy;  // ig_model_open_bytes copies the bytes, which may go away then
 } ig_model_options;
 
 // Maps the file and parses it; weights stay pages of the file. IG_IO: system error; IG_SYNTAX:
@@ -78,7 +79,7 @@ typedef struct ig_model_options {
 IG_API IG_MUST_USE ig_status ig_model_open(ig_ctx *c, const char *path,
                                            const ig_model_options *options, ig_model **out);
 // The same for a file in memory. `name` is used in messages; the bytes must outlive the model and
-// every tensor taken from it. Files beside it (external data of ONNX) are not used.
+// every tensor taken from it, unless options->copy is set. Files beside it (external data of ONNX) are not used.
 IG_API IG_MUST_USE ig_status ig_model_open_bytes(ig_ctx *c, const char *name, const void *data,
                                                  size_t n, const ig_model_options *options,
                                                  ig_model **out);

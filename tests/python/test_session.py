@@ -92,6 +92,37 @@ def test_calls_by_position_and_name(tmp_path: pathlib.Path) -> None:
         session(np.zeros((2, 3), np.float32), scale)
 
 
+def test_models_in_memory(tmp_path: pathlib.Path) -> None:
+    path = save(tmp_path)
+    args = ingot.rand(3, 8), ingot.rand(8)
+    want = ingot.open(path)(*args)
+    content = path.read_bytes()
+    with path.open("rb") as stream:
+        sessions = [ingot.open(content), ingot.open(bytearray(content)), ingot.open(stream)]
+    sessions.append(ingot.open(ingot.export.load(path)))
+    del content
+    for session in sessions:
+        assert same(session(*args), want) and "aten." in session.plan(*args)
+    with pytest.raises(ValueError, match="bytes"):
+        ingot.open(b"no model")
+    with pytest.raises(OSError, match="none.pt2"):
+        ingot.open(tmp_path / "none.pt2")
+
+
+def test_threads_and_the_end_of_a_call(tmp_path: pathlib.Path) -> None:
+    path = save(tmp_path)
+    args = ingot.rand(3, 8), ingot.rand(8)
+    session = ingot.open(path, threads=1)
+    want = session(*args)
+    session.reset()
+    session.cancel()
+    with pytest.raises(KeyboardInterrupt):
+        session(*args)
+    assert same(session(*args), want)
+    with pytest.raises(ValueError, match="threads: found 0"):
+        ingot.open(path, threads=0)
+
+
 def test_misaligned_arrays_are_copied(tmp_path: pathlib.Path) -> None:
     """An array in a file or buffer may lie at any byte; kernels read elements at multiples of their size."""
     run = ingot.open(save(tmp_path))
