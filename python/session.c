@@ -59,10 +59,10 @@ static bool open_session(py_session *x, const char *path, const Py_buffer *data,
     return false;
   }
   ig_model_options copied = {.size = sizeof copied, .copy = true};
-  ig_status st = data ? ig_model_open_bytes(x->c, path, data->buf, (size_t)data->len, &copied, &x->m)
-                      : ig_model_open(x->c, path, NULL, &x->m);
-  bool ok = st == IG_OK &&
-            ig_session_create_with(x->c, x->m, options, &x->s) == IG_OK;
+  ig_status st = data
+                     ? ig_model_open_bytes(x->c, path, data->buf, (size_t)data->len, &copied, &x->m)
+                     : ig_model_open(x->c, path, NULL, &x->m);
+  bool ok = st == IG_OK && ig_session_create_with(x->c, x->m, options, &x->s) == IG_OK;
   if (!ok) (void)py_raise(x->c);
   return ok;
 }
@@ -314,12 +314,11 @@ static PyObject *session_steps(PyObject *o, PyObject *unused) {
   if (!enter(x)) return NULL;
   PyObject *list = PyList_New(0);
   // The step last: its texts are valid until the next call.
-  for (size_t i = 0; list && ig_session_cost_at(x->s, i, &cost) &&
-                     ig_session_profile_at(x->s, i, &step);
-       i++) {
-    PyObject *row = Py_BuildValue("(ssOdKdd)", step.name, step.target,
-                                  step.interpreted ? Py_True : Py_False, step.seconds,
-                                  (unsigned long long)step.runs, cost.flops, cost.bytes);
+  for (size_t i = 0;
+       list && ig_session_cost_at(x->s, i, &cost) && ig_session_profile_at(x->s, i, &step); i++) {
+    PyObject *row =
+        Py_BuildValue("(ssOdKdd)", step.name, step.target, step.interpreted ? Py_True : Py_False,
+                      step.seconds, (unsigned long long)step.runs, cost.flops, cost.bytes);
     if (!row || PyList_Append(list, row) != 0) Py_CLEAR(list);
     Py_XDECREF(row);
   }

@@ -79,7 +79,8 @@ typedef struct ig_model_options {
 IG_API IG_MUST_USE ig_status ig_model_open(ig_ctx *c, const char *path,
                                            const ig_model_options *options, ig_model **out);
 // The same for a file in memory. `name` is used in messages; the bytes must outlive the model and
-// every tensor taken from it, unless options->copy is set. Files beside it (external data of ONNX) are not used.
+// every tensor taken from it, unless options->copy is set. Files beside it (external data of ONNX)
+// are not used.
 IG_API IG_MUST_USE ig_status ig_model_open_bytes(ig_ctx *c, const char *name, const void *data,
                                                  size_t n, const ig_model_options *options,
                                                  ig_model **out);
@@ -385,7 +386,8 @@ IG_API bool ig_session_profile_at(ig_session *s, size_t i, ig_session_step *out)
 typedef struct ig_session_cost {
   size_t size;   // sizeof(ig_session_cost) of the caller
   double flops;  // multiplications and additions of a run; 0: none, or not known
-  double bytes;  // of its operands, results and packed weights: what a run reads and writes at least
+  double
+      bytes;  // of its operands, results and packed weights: what a run reads and writes at least
   double start;  // seconds from the beginning of the last run that was measured
   double last;   // seconds that it took there
 } ig_session_cost;

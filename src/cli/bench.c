@@ -235,7 +235,8 @@ static int print_steps(ig_session *s) {
   double peak = n ? peak_rate() : 0;
   cli_put(stdout, CLI_BOLD, "steps\n");
   if (n) {
-    cli_out("  %5s    %10s  %7s %4s    %7s  %4s\n", "share", "us", "GFLOP/s", "peak", "GB/s", "step");
+    cli_out("  %5s    %10s  %7s %4s    %7s  %4s\n", "share", "us", "GFLOP/s", "peak", "GB/s",
+            "step");
   }
   for (size_t i = 0; i < n; i++) print_cost(s, &list[i], total, peak);
   if (n == 0) cli_out("  none: every run is interpreted\n");

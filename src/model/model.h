@@ -57,10 +57,10 @@ struct ig_model_format {
   // If not NULL: further rules of ig_model_verify.
   ig_status (*verify)(ig_ctx *c, const ig_model *m);
   void (*close)(ig_model *m);  // If not NULL: frees `inner`.
-  bool pure;  // a run changes nothing but its results, so that it can be planned
+  bool pure;                   // a run changes nothing but its results, so that it can be planned
   const struct ig_plan_nodes *nodes;  // how a plan runs it node by node, with the session as user;
                                       // NULL: as a whole
-  const char *no_run;          // why files of this kind cannot be run; NULL: they can
+  const char *no_run;                 // why files of this kind cannot be run; NULL: they can
 };
 
 // The row of the file's kind; NULL after an error that says what the file looks like instead.

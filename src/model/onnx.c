@@ -8,8 +8,8 @@
 #include "base/budget.h"
 #include "base/cause.h"
 #include "model/session.h"
-#include "onnx_read/steps.h"
 #include "onnx/proto_model.h"
+#include "onnx_read/steps.h"
 
 static bool add_facts(ig_ctx *c, ig_model *m, const ig_onnx_model *o) {
   ig_onnx_facts f = ig_onnx_describe(o);

@@ -16,8 +16,8 @@ struct ig_rd_steps {
 static bool open_frame(ig_rd_steps *s, const ig_weight *inputs, size_t n) {
   const ig_onnx_model *m = s->r.m;
   ig_rd_value **in = ig_rd_take_inputs(&s->r, inputs, n);
-  s->frame = (ig_rd_frame){
-      .g = m->graph, .opsets = m->opsets, .nopsets = m->nopsets, .keeps = true};
+  s->frame =
+      (ig_rd_frame){.g = m->graph, .opsets = m->opsets, .nopsets = m->nopsets, .keeps = true};
   return in && ig_rd_open_frame(&s->r, &s->frame, in, m->graph->ninputs);
 }
 

@@ -138,8 +138,8 @@ struct ig_plan {
   unsigned without;
   struct ig_packs *packs;
   bool *constant;
-  bool numbers;          // plans with sizes that vary failed: each combination has its own
-  bool *interpreted;     // per node: numbers instead of symbols do not help it; NULL: not known
+  bool numbers;       // plans with sizes that vary failed: each combination has its own
+  bool *interpreted;  // per node: numbers instead of symbols do not help it; NULL: not known
   size_t nnodes;
   ig_binding *bindings;  // the last one used first
   size_t nbindings;
