@@ -50,27 +50,34 @@ static void leave(py_session *x) {
   PyThread_release_lock(x->lock);
 }
 
-static bool open_session(py_session *x, const char *path, const ig_session_options *options) {
+// data: the file, whose name is `path`; NULL: it is at this path.
+static bool open_session(py_session *x, const char *path, const Py_buffer *data,
+                         const ig_session_options *options) {
   x->lock = PyThread_allocate_lock();
   if (!x->lock || ig_ctx_create(NULL, &x->c) != IG_OK) {
     (void)PyErr_NoMemory();
     return false;
   }
-  bool ok = ig_model_open(x->c, path, NULL, &x->m) == IG_OK &&
-            ig_session_create_with(x->c, x->m, options, &x->s) == IG_OK;
+  ig_model_options copied = {.size = sizeof copied, .copy = true};
+  ig_status st = data
+                     ? ig_model_open_bytes(x->c, path, data->buf, (size_t)data->len, &copied, &x->m)
+                     : ig_model_open(x->c, path, NULL, &x->m);
+  bool ok = st == IG_OK && ig_session_create_with(x->c, x->m, options, &x->s) == IG_OK;
   if (!ok) (void)py_raise(x->c);
   return ok;
 }
 
-// open_session(path, interpret=False, without=0, precision=0)
+// open_session(path, interpret=False, without=0, precision=0, threads=0, data=None)
 static PyObject *session_open(PyObject *module, PyObject *args) {
   (void)module;
   PyObject *path = NULL;
   int interpret = 0;
   unsigned without = 0;
   int precision = 0;
-  if (!PyArg_ParseTuple(args, "O&|pIi:open_session", PyUnicode_FSConverter, &path, &interpret,
-                        &without, &precision)) {
+  int threads = 0;
+  Py_buffer data = {.buf = NULL};
+  if (!PyArg_ParseTuple(args, "O&|pIiiz*:open_session", PyUnicode_FSConverter, &path, &interpret,
+                        &without, &precision, &threads, &data)) {
     return NULL;
   }
   py_session *x = PyObject_New(py_session, &session_type);
@@ -83,9 +90,11 @@ static PyObject *session_open(PyObject *module, PyObject *args) {
     ig_session_options o = {.size = sizeof o,
                             .interpret = interpret != 0,
                             .without = without,
-                            .precision = (ig_precision)precision};
-    if (!open_session(x, PyBytes_AS_STRING(path), &o)) Py_CLEAR(x);
+                            .precision = (ig_precision)precision,
+                            .threads = threads};
+    if (!open_session(x, PyBytes_AS_STRING(path), data.buf ? &data : NULL, &o)) Py_CLEAR(x);
   }
+  if (data.buf) PyBuffer_Release(&data);
   Py_DECREF(path);
   return (PyObject *)x;
 }
@@ -296,17 +305,20 @@ static PyObject *session_profile(PyObject *o, PyObject *on) {
   Py_RETURN_NONE;
 }
 
-// steps() -> [(name, target, interpreted, seconds, runs) ...]
+// steps() -> [(name, target, interpreted, seconds, runs, flops, bytes) ...]
 static PyObject *session_steps(PyObject *o, PyObject *unused) {
   (void)unused;
   py_session *x = (py_session *)o;
   ig_session_step step;
+  ig_session_cost cost = {.size = sizeof cost};
   if (!enter(x)) return NULL;
   PyObject *list = PyList_New(0);
-  for (size_t i = 0; list && ig_session_profile_at(x->s, i, &step); i++) {
+  // The step last: its texts are valid until the next call.
+  for (size_t i = 0;
+       list && ig_session_cost_at(x->s, i, &cost) && ig_session_profile_at(x->s, i, &step); i++) {
     PyObject *row =
-        Py_BuildValue("(ssOdK)", step.name, step.target, step.interpreted ? Py_True : Py_False,
-                      step.seconds, (unsigned long long)step.runs);
+        Py_BuildValue("(ssOdKdd)", step.name, step.target, step.interpreted ? Py_True : Py_False,
+                      step.seconds, (unsigned long long)step.runs, cost.flops, cost.bytes);
     if (!row || PyList_Append(list, row) != 0) Py_CLEAR(list);
     Py_XDECREF(row);
   }
@@ -380,6 +392,13 @@ static PyObject *session_reset(PyObject *o, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
+// Without the lock, which the call to be cancelled holds.
+static PyObject *session_cancel(PyObject *o, PyObject *unused) {
+  (void)unused;
+  ig_session_cancel(((py_session *)o)->s);
+  Py_RETURN_NONE;
+}
+
 static PyMethodDef session_methods[] = {
     {"call", (PyCFunction)(void (*)(void))session_call, METH_FASTCALL, NULL},
     {"plan", session_plan, METH_NOARGS, NULL},
@@ -387,6 +406,7 @@ static PyMethodDef session_methods[] = {
     {"profile", session_profile, METH_O, NULL},
     {"steps", session_steps, METH_NOARGS, NULL},
     {"reset", session_reset, METH_NOARGS, NULL},
+    {"cancel", session_cancel, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 static PyGetSetDef session_getset[] = {

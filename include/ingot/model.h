@@ -70,6 +70,7 @@ typedef struct ig_model_options {
   // unknown).
   void (*progress)(void *user, const char *stage, uint64_t done, uint64_t total);
   void *progress_user;
+  bool copy;  // ig_model_open_bytes copies the bytes, which may go away then
 } ig_model_options;
 
 // Maps the file and parses it; weights stay pages of the file. IG_IO: system error; IG_SYNTAX:
@@ -78,7 +79,8 @@ typedef struct ig_model_options {
 IG_API IG_MUST_USE ig_status ig_model_open(ig_ctx *c, const char *path,
                                            const ig_model_options *options, ig_model **out);
 // The same for a file in memory. `name` is used in messages; the bytes must outlive the model and
-// every tensor taken from it. Files beside it (external data of ONNX) are not used.
+// every tensor taken from it, unless options->copy is set. Files beside it (external data of ONNX)
+// are not used.
 IG_API IG_MUST_USE ig_status ig_model_open_bytes(ig_ctx *c, const char *name, const void *data,
                                                  size_t n, const ig_model_options *options,
                                                  ig_model **out);
@@ -270,6 +272,12 @@ typedef struct ig_session_options {
   bool interpret;    // no plan: operators are called one by one
   unsigned without;  // parts of planning that are switched off, to find the cause of a difference
   ig_precision precision;
+  // Threads that a run may use, including the one that calls it. 0: as many as the process says
+  // (ingot/threads.h).
+  int threads;
+  // Of every run, if not NULL, instead of those that the model was opened with: work, time, and
+  // live bytes of the session's context while it runs. Copied.
+  const struct ig_limits *limits;
 } ig_session_options;
 // options may be NULL.
 IG_API IG_MUST_USE ig_status ig_session_create_with(ig_ctx *c, ig_model *m,
@@ -303,6 +311,9 @@ IG_API void ig_session_reset(ig_session *s);
 // Runs on what was given. Inputs that are no arrays have the values that were captured. Outputs of
 // the last run are gone. IG_INVALID names an input that was not given.
 IG_API IG_MUST_USE ig_status ig_session_run(ig_session *s);
+// Ends the run in progress, or else the next one, with IG_CANCELLED before its next step; from any
+// thread or a signal handler. After ig_ctx_clear the session runs again.
+IG_API void ig_session_cancel(ig_session *s);
 
 // What a layer loses by low precision.
 typedef struct ig_layer_report {
@@ -370,6 +381,20 @@ typedef struct ig_session_step {
 IG_API void ig_session_profile(ig_session *s, bool on);
 // Texts are valid until the next call. False: there are no more, or the session does not plan.
 IG_API bool ig_session_profile_at(ig_session *s, size_t i, ig_session_step *out);
+
+// What step i of the last run cost.
+typedef struct ig_session_cost {
+  size_t size;   // sizeof(ig_session_cost) of the caller
+  double flops;  // multiplications and additions of a run; 0: none, or not known
+  double
+      bytes;  // of its operands, results and packed weights: what a run reads and writes at least
+  double start;  // seconds from the beginning of the last run that was measured
+  double last;   // seconds that it took there
+} ig_session_cost;
+IG_API bool ig_session_cost_at(const ig_session *s, size_t i, ig_session_cost *out);
+// The last run that was measured as a Chrome trace (JSON), which trace viewers show on a time axis:
+// one event per step, with its cost. The caller frees it with ig_text_free. NULL after an error.
+IG_API char *ig_session_trace_text(ig_session *s);
 
 // fn is called with every value that a run computes, in order. It must not keep the value, but may
 // retain its tensors. NULL disables it.

@@ -14,6 +14,10 @@ IG_BEGIN_DECLS
 IG_API int ig_threads_get(void);
 IG_API void ig_threads_set(int n);
 
+// Multiplications and additions of f32 per second that one thread can do, as a loop of nothing else
+// reaches. Measured by the call, which takes some milliseconds.
+IG_API double ig_threads_peak_flops(void);
+
 IG_END_DECLS
 
 #endif

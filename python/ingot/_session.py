@@ -3,13 +3,32 @@
 
 from __future__ import annotations
 
+import io
 import os
-from typing import Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from ingot import _C
 
+if TYPE_CHECKING:
+    from ingot.export import ExportedProgram
+
 _SWITCHES = {"chains": 1, "reuse": 2, "layers": 4, "symbols": 8}
 _PRECISIONS = {None: 0, "f32": 1, "int8": 2, "bf16": 3, "f16": 4, "int4": 5, "dynamic_int8": 6}
+
+
+def _file_of(model: Any) -> tuple[str | os.PathLike[str], bytes | None]:
+    """The path of a model file, or a name and its bytes."""
+    from ingot.export import ExportedProgram, save
+
+    if isinstance(model, ExportedProgram):
+        written = io.BytesIO()
+        save(model, written)
+        return "program", written.getvalue()
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        return "bytes", bytes(model)
+    if hasattr(model, "read"):
+        return str(getattr(model, "name", "stream")), model.read()
+    return model, None
 
 
 class Port(NamedTuple):
@@ -21,13 +40,16 @@ class Port(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A step of a plan and the time that it took in all measured runs together."""
+    """A step of a plan and the time that it took in all measured runs together; flops (0: none, or not known) and bytes
+    that it reads and writes at least are those of one run."""
 
     name: str
     target: str
     interpreted: bool
     seconds: float
     runs: int
+    flops: float
+    bytes: float
 
 
 class Session:
@@ -41,10 +63,11 @@ class Session:
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        model: Any,
         interpret: bool = False,
         without: tuple[str, ...] = (),
         precision: str | None = None,
+        threads: int | None = None,
     ) -> None:
         unknown = [word for word in without if word not in _SWITCHES]
         if unknown:
@@ -52,8 +75,11 @@ class Session:
         if precision not in _PRECISIONS:
             names = ", ".join(name for name in _PRECISIONS if name)
             raise ValueError(f"precision: found {precision!r}, expected one of {names}")
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads: found {threads}, expected 1 or more, or None for as many as the process uses")
         switches = sum(_SWITCHES[word] for word in set(without))
-        self._session = _C.open_session(path, interpret, switches, _PRECISIONS[precision])
+        path, data = _file_of(model)
+        self._session = _C.open_session(path, interpret, switches, _PRECISIONS[precision], threads or 0, data)
         self.inputs = tuple(Port(*row) for row in self._session.inputs)
         self.outputs = tuple(Port(*row) for row in self._session.outputs)
 
@@ -85,26 +111,32 @@ class Session:
             self(*args, **kwargs)
         self._session.compile(path)
 
+    def cancel(self) -> None:
+        """Ends the call in progress in another thread, or else the next one, with KeyboardInterrupt before its next step."""
+        self._session.cancel()
+
     def reset(self) -> None:
         """Forgets inputs, results and the state of buffers."""
         self._session.reset()
 
 
 def open(
-    path: str | os.PathLike[str],
+    model: str | os.PathLike[str] | ExportedProgram | bytes | IO[bytes],
     *,
     interpret: bool = False,
     without: tuple[str, ...] = (),
     precision: str | None = None,
+    threads: int | None = None,
 ) -> Session:
-    """Open a model file of any kind (`.pt2`, ONNX, TorchScript, `.ingot`) to run it.
+    """Open a model file of any kind (`.pt2`, ONNX, TorchScript, `.ingot`), its bytes, or an exported program to run it.
 
     interpret: call operators one by one instead of planning. without: parts of planning to switch off, to find the
     cause of a difference: "chains", "reuse", "symbols" (of sizes), "layers" (without these, results have the bits of
     operators that are called one by one). precision: of the weights of linear layers, "f32", "bf16", "f16", "int8",
-    "int4" or "dynamic_int8" (inputs are integers too); by default that of a compiled model, otherwise f32.
+    "int4" or "dynamic_int8" (inputs are integers too); by default that of a compiled model, otherwise f32. threads:
+    that a call may use, by default `ingot.get_num_threads()`.
     """
-    return Session(path, interpret, without, precision)
+    return Session(model, interpret, without, precision, threads)
 
 
 def compile_file(

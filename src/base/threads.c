@@ -110,6 +110,7 @@ bool ig_threads_inside(void) {
 ig_loan ig_threads_lend(ig_loan loan) {
   ig_loan before = mine;
   mine = loan;
+  if (mine.threads > MAX_THREADS) mine.threads = MAX_THREADS;
   return before;
 }
 

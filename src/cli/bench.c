@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "cli/feed.h"
+#include "ingot/graph.h"
 #include "ingot/threads.h"
 
 static struct {
@@ -13,6 +14,7 @@ static struct {
   double seconds;
   bool json;
   bool profile;
+  const char *trace;
 } o = {.seconds = 2};
 
 // ---- samples
@@ -167,6 +169,7 @@ static int take_profile(ig_session *s, profile *p) {
 
 typedef struct cost {
   ig_session_step step;
+  ig_session_cost cost;
   size_t number;
 } cost;
 
@@ -176,11 +179,32 @@ static int by_cost(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-static void print_cost(ig_session *s, const cost *x, double total) {
+static double per_second(double amount, const ig_session_step *step) {
+  double each = step->seconds / (double)(step->runs ? step->runs : 1);
+  return each > 0 ? amount / each : 0;
+}
+
+// Arithmetic that all threads together can do in a second.
+static double peak_rate(void) {
+  return ig_threads_peak_flops() * ig_threads_get();
+}
+
+// "   210.5    73 %", or nothing where the arithmetic is not known.
+static void print_rate(double flops, double peak) {
+  if (flops > 0) {
+    cli_out("  %7.1f %4.0f %%", 1e-9 * flops, peak > 0 ? 100 * flops / peak : 0);
+  } else {
+    cli_out("  %7s %4s  ", "", "");
+  }
+}
+
+static void print_cost(ig_session *s, const cost *x, double total, double peak) {
   ig_session_step step;
   if (!ig_session_profile_at(s, x->number, &step)) return;  // its texts
-  cli_out("  %5.1f %%  %10.1f us  %4zu %s%s  %s\n", total > 0 ? 100 * x->step.seconds / total : 0,
-          1e6 * x->step.seconds / (double)x->step.runs, x->number,
+  cli_out("  %5.1f %%  %10.1f", total > 0 ? 100 * x->step.seconds / total : 0,
+          1e6 * x->step.seconds / (double)x->step.runs);
+  print_rate(per_second(x->cost.flops, &step), peak);
+  cli_out("  %7.1f  %4zu %s%s  %s\n", 1e-9 * per_second(x->cost.bytes, &step), x->number,
           step.interpreted ? "(interpreted) " : "", step.target, step.name);
 }
 
@@ -203,16 +227,35 @@ static int print_steps(ig_session *s) {
   if (!list) return cli_no_memory();
   for (size_t i = 0; i < n; i++) {
     (void)ig_session_profile_at(s, i, &step);
-    list[i] = (cost){step, i};
+    list[i] = (cost){step, {.size = sizeof list->cost}, i};
+    (void)ig_session_cost_at(s, i, &list[i].cost);
     total += step.seconds;
   }
   qsort(list, n, sizeof *list, by_cost);
+  double peak = n ? peak_rate() : 0;
   cli_put(stdout, CLI_BOLD, "steps\n");
-  for (size_t i = 0; i < n; i++) print_cost(s, &list[i], total);
+  if (n) {
+    cli_out("  %5s    %10s  %7s %4s    %7s  %4s\n", "share", "us", "GFLOP/s", "peak", "GB/s",
+            "step");
+  }
+  for (size_t i = 0; i < n; i++) print_cost(s, &list[i], total, peak);
   if (n == 0) cli_out("  none: every run is interpreted\n");
+  if (n) cli_out("  peak: %.1f GFLOP/s, f32, as a loop of nothing else reaches\n", 1e-9 * peak);
   free(list);
   ig_session_profile(s, false);
   return CLI_OK;
+}
+
+// One run, for trace viewers.
+static int save_trace(ig_ctx *c, ig_session *s) {
+  ig_session_profile(s, true);
+  if (ig_session_run(s) != IG_OK) return CLI_FAILED;
+  char *text = ig_session_trace_text(s);
+  ig_session_profile(s, false);
+  if (!text) return CLI_FAILED;
+  int code = cli_save_text(o.trace, text);
+  ig_text_free(c, text);
+  return code;
 }
 
 // ---- report
@@ -228,7 +271,7 @@ static uint64_t weight_bytes(const ig_model *m) {
   return bytes;
 }
 
-static void json_step(const ig_session_step *step) {
+static void json_step(const ig_session_step *step, const ig_session_cost *price) {
   cli_json_open('{');
   cli_json_key("name");
   cli_json_str(step->name);
@@ -238,6 +281,10 @@ static void json_step(const ig_session_step *step) {
   cli_json_real(1e6 * step->seconds / (double)(step->runs ? step->runs : 1));
   cli_json_key("interpreted");
   cli_json_bool(step->interpreted);
+  cli_json_key("flops");
+  cli_json_real(price->flops);
+  cli_json_key("bytes");
+  cli_json_real(price->bytes);
   cli_json_close('}');
 }
 
@@ -259,8 +306,15 @@ static void json_profile(ig_session *s, const profile *p) {
   ig_session_step step;
   cli_json_key("steps");
   cli_json_open('[');
-  for (size_t i = 0; ig_session_profile_at(s, i, &step); i++) json_step(&step);
+  for (size_t i = 0; ig_session_profile_at(s, i, &step); i++) {
+    ig_session_cost price = {.size = sizeof price};
+    if (ig_session_cost_at(s, i, &price) && ig_session_profile_at(s, i, &step)) {
+      json_step(&step, &price);
+    }
+  }
   cli_json_close(']');
+  cli_json_key("peak_flops");
+  cli_json_real(peak_rate());
   cli_json_key("values");
   cli_json_open('[');
   for (size_t i = 0; i < p->nvalues; i++) json_value(p, &p->values[i]);
@@ -383,6 +437,10 @@ static int bench(ig_ctx *c, ig_model *m, samples *all) {
     code = print_steps(s);
     if (code != CLI_OK && ig_ctx_status(c) != IG_OK) code = cli_fail(c, ig_model_name(m), code);
   }
+  if (code == CLI_OK && o.trace) {
+    code = save_trace(c, s);
+    if (code != CLI_OK && ig_ctx_status(c) != IG_OK) code = cli_fail(c, ig_model_name(m), code);
+  }
   for (size_t i = 0; i < p.nvalues; i++) free(p.values[i].name);
   free(p.values);
   ig_session_free(s);
@@ -407,8 +465,11 @@ static const cli_option options[] = {
     {"--threads", "-t", "N", CLI_INT, &o.threads, "threads to use (default: all processors)"},
     {"--seconds", "-s", "X", CLI_REAL, &o.seconds, "how long to measure (default 2; 0: one run)"},
     {"--profile", "-p", NULL, CLI_SWITCH, &o.profile,
-     "the time of every step of the plan, the longest first; with --json\nalso of every value, "
-     "which ingot view --profile takes"},
+     "the time of every step of the plan, the longest first, beside its\narithmetic per second, "
+     "the share of what the processor can do, and bytes\nper second; with --json also of every "
+     "value, which ingot view --profile takes"},
+    {"--trace", NULL, "FILE", CLI_TEXT, &o.trace,
+     "the steps of one run on a time axis, for chrome://tracing or Perfetto"},
     CLI_FEED_OPTIONS(o.feed),
     {"--json", NULL, NULL, CLI_SWITCH, &o.json,
      "JSON output, with every sample; docs/command.md lists the fields"},
@@ -420,7 +481,7 @@ static const cli_example examples[] = {
 };
 const cli_command cli_bench = {
     .name = "bench",
-    .arguments = "FILE [--threads N] [--seconds X] [--profile] [--json] [OPTIONS]",
+    .arguments = "FILE [--threads N] [--seconds X] [--profile] [--trace FILE] [--json] [OPTIONS]",
     .summary = "measure: p50, p90, p99, share of each operator, memory",
     .details =
         "Runs a model repeatedly. The first run is listed apart: it pages in the weights. The "

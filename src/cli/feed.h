@@ -91,5 +91,7 @@ int cli_save_arrays(ig_ctx *c, const char *path, const ig_weight *list, size_t n
 // Writes with a function that needs a path, and copies that file to stdout.
 int cli_to_stdout(const char *suffix, int (*save)(const char *path, void *user), void *user);
 int cli_save_npy(ig_ctx *c, const char *path, ig_tensor *t);
+// Says how large the file is; "-" is stdout.
+int cli_save_text(const char *path, const char *text);
 
 #endif

@@ -75,6 +75,33 @@ int cli_save_npy(ig_ctx *c, const char *path, ig_tensor *t) {
   return code;
 }
 
+// ---- text
+
+int cli_save_text(const char *path, const char *text) {
+  size_t n = strlen(text);
+  if (strcmp(path, "-") == 0) {
+    return fwrite(text, 1, n, stdout) == n ? CLI_OK
+                                           : cli_error(CLI_IO, "stdout: %s", strerror(errno));
+  }
+  cli_staged s;
+  int code = cli_staged_open(path, &s);
+  if (code != CLI_OK) return code;
+  FILE *to = fopen(s.files.path, "wb");
+  bool ok = to && fwrite(text, 1, n, to) == n;
+  int error = errno;
+  if (to && fclose(to) != 0 && ok) {
+    ok = false;
+    error = errno;
+  }
+  code = ok ? cli_staged_keep(&s) : cli_error(CLI_IO, "%s: %s", path, strerror(error));
+  cli_staged_drop(&s);
+  if (code == CLI_OK) {
+    char size[32];
+    cli_out("%s: %s\n", path, cli_bytes(n, size, sizeof size));
+  }
+  return code;
+}
+
 // ---- stdout
 
 // The writers need a file that they can rename: a temporary one, which is then copied.

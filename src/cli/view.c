@@ -29,31 +29,6 @@ static void tell(void *user, uint64_t done, uint64_t total) {
   cli_step(done);
 }
 
-static int write_text(const char *path, const char *text) {
-  size_t n = strlen(text);
-  if (strcmp(path, "-") == 0) {
-    return fwrite(text, 1, n, stdout) == n ? CLI_OK
-                                           : cli_error(CLI_IO, "stdout: %s", strerror(errno));
-  }
-  cli_staged s;
-  int code = cli_staged_open(path, &s);
-  if (code != CLI_OK) return code;
-  FILE *to = fopen(s.files.path, "wb");
-  bool ok = to && fwrite(text, 1, n, to) == n;
-  int error = errno;
-  if (to && fclose(to) != 0 && ok) {
-    ok = false;
-    error = errno;
-  }
-  code = ok ? cli_staged_keep(&s) : cli_error(CLI_IO, "%s: %s", path, strerror(error));
-  cli_staged_drop(&s);
-  if (code == CLI_OK) {
-    char size[32];
-    cli_out("%s: %s\n", path, cli_bytes(n, size, sizeof size));
-  }
-  return code;
-}
-
 // The name of the model in the current folder, with another extension.
 static int default_target(const char *file, const char *suffix, char *path, size_t cap) {
   const char *slash = strrchr(file, '/');
@@ -71,7 +46,7 @@ static int keep(const char *file, const char *text) {
   char path[4096];
   int code = CLI_OK;
   if (!o.target) code = default_target(file, ending(), path, sizeof path);
-  return code == CLI_OK ? write_text(o.target ? o.target : path, text) : code;
+  return code == CLI_OK ? cli_save_text(o.target ? o.target : path, text) : code;
 }
 
 // ---- texts: profiles and reports

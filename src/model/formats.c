@@ -116,6 +116,7 @@ static const ig_model_format formats[] = {
      .detect = is_onnx,
      .open = ig_model_open_onnx,
      .run = ig_model_run_onnx,
+     .nodes = &ig_model_onnx_nodes,
      .verify = ig_model_verify_onnx,
      .close = ig_model_close_onnx,
      .pure = true},

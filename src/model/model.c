@@ -315,11 +315,22 @@ static void destroy_view(ig_ref *ref) {
   ig_mem_free(f->alloc, f, sizeof *f);
 }
 
+static bool wants_copy(const ig_model_options *options) {
+  ig_model_options o;
+  IG_OPTIONS_TAKE(&o, options, progress_user);
+  return o.copy;
+}
+
 ig_status ig_model_open_bytes(ig_ctx *c, const char *name, const void *data, size_t n,
                               const ig_model_options *options, ig_model **out) {
   *out = NULL;
   if (c->status != IG_OK) return c->status;
-  ig_file *f = ig_mem_new(c->alloc, sizeof *f);
+  ig_file *f = NULL;
+  if (wants_copy(options)) {
+    IG_RETURN_IF_ERR(ig_file_copy(c, (ig_bytes){data, n}, &f));
+    return create(c, name, f, true, options, out);
+  }
+  f = ig_mem_new(c->alloc, sizeof *f);
   if (!f) return no_memory(c);
   f->ref.destroy = destroy_view;
   atomic_init(&f->ref.count, 1);

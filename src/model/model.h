@@ -58,7 +58,9 @@ struct ig_model_format {
   ig_status (*verify)(ig_ctx *c, const ig_model *m);
   void (*close)(ig_model *m);  // If not NULL: frees `inner`.
   bool pure;                   // a run changes nothing but its results, so that it can be planned
-  const char *no_run;          // why files of this kind cannot be run; NULL: they can
+  const struct ig_plan_nodes *nodes;  // how a plan runs it node by node, with the session as user;
+                                      // NULL: as a whole
+  const char *no_run;                 // why files of this kind cannot be run; NULL: they can
 };
 
 // The row of the file's kind; NULL after an error that says what the file looks like instead.
@@ -108,6 +110,7 @@ ig_status ig_model_open_npz(ig_ctx *c, ig_model *m);
 ig_status ig_model_open_npy(ig_ctx *c, ig_model *m);
 ig_status ig_model_open_safetensors(ig_ctx *c, ig_model *m);
 ig_status ig_model_open_onnx(ig_ctx *c, ig_model *m);
+extern const struct ig_plan_nodes ig_model_onnx_nodes;
 ig_status ig_model_run_onnx(ig_ctx *c, const ig_model *m, void *state, const ig_value *inputs,
                             ig_value *outs);
 ig_status ig_model_verify_onnx(ig_ctx *c, const ig_model *m);

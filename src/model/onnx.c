@@ -7,8 +7,9 @@
 #include "arrays/unpack.h"
 #include "base/budget.h"
 #include "base/cause.h"
-#include "model/compiled.h"
+#include "model/session.h"
 #include "onnx/proto_model.h"
+#include "onnx_read/steps.h"
 
 static bool add_facts(ig_ctx *c, ig_model *m, const ig_onnx_model *o) {
   ig_onnx_facts f = ig_onnx_describe(o);
@@ -177,19 +178,106 @@ ig_status ig_model_open_onnx(ig_ctx *c, ig_model *m) {
   return ok ? IG_OK : ig_fail(c, IG_NOMEM, "out of memory");
 }
 
-ig_status ig_model_run_onnx(ig_ctx *c, const ig_model *m, void *state, const ig_value *inputs,
-                            ig_value *outs) {
-  (void)state;
+// The inputs by name; NULL after an error.
+static ig_weight *list_inputs(ig_ctx *c, const ig_model *m, const ig_value *inputs, size_t *n) {
   ig_weight *list = ig_scope_array(c, m->inputs.n + 1, sizeof *list);
-  size_t n = 0;
+  *n = 0;
   for (size_t i = 0; list && i < m->inputs.n; i++) {
     const ig_model_port *p = m->inputs.at[i];
     if (!ig_port_is_array(p)) continue;
-    list[n++] = p->texts ? (ig_weight){.name = p->name, .texts = &inputs[i]}
-                         : (ig_weight){.name = p->name, .tensor = inputs[i].tensor};
+    list[(*n)++] = p->texts ? (ig_weight){.name = p->name, .texts = &inputs[i]}
+                            : (ig_weight){.name = p->name, .tensor = inputs[i].tensor};
   }
+  return list;
+}
+
+ig_status ig_model_run_onnx(ig_ctx *c, const ig_model *m, void *state, const ig_value *inputs,
+                            ig_value *outs) {
+  (void)state;
+  size_t n = 0;
+  const ig_weight *list = list_inputs(c, m, inputs, &n);
   return list ? ig_onnx_run(c, m->inner, list, n, outs) : c->status;
 }
+
+// ---- node by node
+
+static void *open_run(ig_ctx *c, void *user, const ig_value *inputs) {
+  const ig_session *s = user;
+  size_t n = 0;
+  const ig_weight *list = list_inputs(c, s->m, inputs, &n);
+  return list ? ig_rd_steps_open(c, s->m->inner, list, n) : NULL;
+}
+
+static void close_run(void *run) {
+  ig_rd_steps_close(run);
+}
+
+static size_t count_nodes(const void *run) {
+  return ig_rd_steps_count(run);
+}
+
+static bool is_node_ready(const void *run, size_t node) {
+  return ig_rd_steps_ready(run, node);
+}
+
+static bool compute_node(void *run, size_t node) {
+  return ig_rd_steps_run(run, node);
+}
+
+static bool leave_node(void *run, size_t node) {
+  return ig_rd_steps_leave(run, node);
+}
+
+static bool settle_run(void *run) {
+  return ig_rd_steps_settle(run);
+}
+
+static void forget_run(void *run) {
+  ig_rd_steps_forget(run);
+}
+
+static void each_read(const void *run, size_t node, ig_rt_visit *fn, void *user) {
+  ig_rd_steps_each_read(run, node, fn, user);
+}
+
+static void each_made(const void *run, size_t node, ig_rt_visit *fn, void *user) {
+  ig_rd_steps_each_made(run, node, fn, user);
+}
+
+static void each_number(const void *run, size_t node, ig_rt_visit_size *fn, void *user) {
+  ig_rd_steps_each_int(run, node, fn, user);
+}
+
+static bool take_output(void *run, size_t i, ig_value *out) {
+  return ig_rd_steps_output(run, i, out);
+}
+
+// Nodes often have no name; a value that they compute has one.
+static const char *name_node(const void *run, size_t node) {
+  const ig_om_node *n = ig_rd_steps_node(run, node);
+  return n->name[0] || n->noutputs == 0 ? n->name : n->outputs[0];
+}
+
+static const char *name_operator(const void *run, size_t node) {
+  return ig_rd_steps_node(run, node)->op_type;
+}
+
+const ig_plan_nodes ig_model_onnx_nodes = {
+    .open = open_run,
+    .close = close_run,
+    .count = count_nodes,
+    .is_ready = is_node_ready,
+    .compute = compute_node,
+    .leave = leave_node,
+    .settle = settle_run,
+    .forget = forget_run,
+    .each_operand = each_read,
+    .each_result = each_made,
+    .each_size = each_number,
+    .output = take_output,
+    .name = name_node,
+    .target = name_operator,
+};
 
 ig_status ig_model_verify_onnx(ig_ctx *c, const ig_model *m) {
   return ig_onnx_check(c, m->inner);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cause.h"
+#include "base/limits.h"
 #include "base/options.h"
 #include "base/str.h"
 #include "ingot/diff.h"
@@ -84,6 +85,9 @@ ig_status ig_session_create_with(ig_ctx *c, ig_model *m, const ig_session_option
   s->c = c;
   s->m = ig_model_retain(m);
   s->options = complete(options);
+  s->limits = s->options.limits ? ig_limits_of(c, s->options.limits) : m->limits;
+  if (s->options.limits) s->options.limits = &s->limits;
+  if (s->options.threads < 0) s->options.threads = 0;
   s->memory = ig_arena_make(c->alloc);
   s->lists = ig_arena_make(c->alloc);
   if (!allocate(s)) {

@@ -24,6 +24,7 @@ struct ig_session {
   ig_plan_target *targets;  // per output: memory of the caller
   bool bound;               // some output has such memory
   ig_session_options options;
+  ig_limits limits;  // of a run: complete
   bool profiled;
   ig_arena memory;  // the arrays above
   ig_arena lists;   // of the last run

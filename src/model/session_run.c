@@ -4,6 +4,7 @@
 
 #include "base/budget.h"
 #include "base/cause.h"
+#include "base/threads.h"
 #include "ingot/dims.h"
 #include "ir/print.h"
 #include "model/session.h"
@@ -107,6 +108,7 @@ static bool plan_model(ig_session *s) {
   if (s->m->runnable) return plan_program(s);
   if (!s->m->format->pure) return true;
   ig_plan_source source = {.run = run_format,
+                           .nodes = s->m->format->nodes,
                            .varies = size_varies,
                            .user = s,
                            .ninputs = s->nin,
@@ -192,6 +194,36 @@ static ig_status take_results(ig_session *s) {
   return IG_OK;
 }
 
+// ---- what a run may use
+
+typedef struct allowance {
+  ig_account account;
+  ig_loan loan;
+  uint64_t memory;
+} allowance;
+
+static allowance allow(const ig_session *s) {
+  ig_ctx *c = s->c;
+  int seat;
+  allowance outer = {ig_account_open(c, &s->limits), {NULL, 0}, ig_budget_limit(c->alloc)};
+  int threads = s->options.threads ? s->options.threads : ig_threads_get();
+  outer.loan = ig_threads_lend((ig_loan){ig_threads_lent(&seat), threads});
+  if (s->options.limits && s->limits.max_memory < outer.memory) {
+    ig_budget_set(c->alloc, s->limits.max_memory);
+  }
+  return outer;
+}
+
+static void put_back(const ig_session *s, const allowance *outer) {
+  ig_budget_set(s->c->alloc, outer->memory);
+  (void)ig_threads_lend(outer->loan);
+  ig_account_close(s->c, &outer->account);
+}
+
+void ig_session_cancel(ig_session *s) {
+  ig_cancel(s->c);
+}
+
 ig_status ig_session_run(ig_session *s) {
   ig_ctx *c = s->c;
   if (c->status != IG_OK) return c->status;
@@ -202,9 +234,9 @@ ig_status ig_session_run(ig_session *s) {
   ig_mode_change change = {IG_MODE_NO_GRAD | IG_MODE_WATCH,
                            {.no_grad = true, .watch = s->watch ? &watch : NULL}};
   ig_mode_scope mode = ig_mode_push(c, &change);
-  const ig_account outer = ig_account_open(c, &s->m->limits);
+  const allowance outer = allow(s);
   ig_status st = compute(s);
-  ig_account_close(c, &outer);
+  put_back(s, &outer);
   ig_mode_pop(c, &mode);
   if (st == IG_OK) st = take_results(s);
   ig_scope_close(c, scope);
@@ -236,6 +268,7 @@ char *ig_session_plan_text(ig_session *s) {
   if (c->status != IG_OK || all_given(s) != IG_OK) return NULL;
   ig_str text = ig_str_make(c->alloc);
   ig_scope scope = ig_scope_open(c);
+  const allowance outer = allow(s);
   if (s->m->runnable) set_arguments(s);
   if (make_plan(s) && s->plan) {
     ig_mode_scope mode = ig_mode_push_grad(c, false);
@@ -244,6 +277,7 @@ char *ig_session_plan_text(ig_session *s) {
   } else {
     ig_str_add(&text, "not planned: every run is interpreted\n");
   }
+  put_back(s, &outer);
   ig_scope_close(c, scope);
   return ig_print_end(c, &text);
 }
@@ -252,24 +286,14 @@ ig_status ig_session_measure(ig_session *s, const ig_plan_measure *m) {
   ig_ctx *c = s->c;
   IG_RETURN_IF_ERR(all_given(s));
   ig_scope scope = ig_scope_open(c);
+  const allowance outer = allow(s);
   if (s->m->runnable) set_arguments(s);
   if (make_plan(s) && s->plan) {
     ig_mode_scope mode = ig_mode_push_grad(c, false);
     (void)ig_plan_measure_losses(s->plan, s->m->runnable ? s->args : s->inputs, m);
     ig_mode_pop(c, &mode);
   }
+  put_back(s, &outer);
   ig_scope_close(c, scope);
   return c->status;
-}
-
-void ig_session_profile(ig_session *s, bool on) {
-  s->profiled = on;
-  if (s->plan) ig_plan_profile(s->plan, on);
-}
-
-bool ig_session_profile_at(ig_session *s, size_t i, ig_session_step *out) {
-  ig_plan_time t;
-  if (!s->plan || !ig_plan_profile_at(s->plan, i, &t)) return false;
-  *out = (ig_session_step){t.name, t.target, t.interpreted, t.seconds, t.runs};
-  return true;
 }

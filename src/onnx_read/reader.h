@@ -51,6 +51,7 @@ typedef struct ig_rd_frame {
   struct ig_rd_frame *caller;  // and the frame of that
   const ig_om_opset *opsets;
   size_t nopsets;
+  bool keeps;  // values stay after their last reader
 } ig_rd_frame;
 
 typedef struct ig_rd ig_rd;
@@ -72,6 +73,7 @@ struct ig_rd {
   int collecting;         // loops in loops that collect results
   int64_t bytes_limit;    // of one result
   ig_map rows;            // "domain\1op_type" -> first row
+  ig_arena keys;          // of rows
   ig_rd_value **weights;  // of the main graph, where they were made before; NULL: from the file
   // Shape inference: a node of the main graph that fails, or uses unknown values, has unknown
   // results instead of an error. Called for every error before it is dropped, and after every such
@@ -97,6 +99,11 @@ void ig_rd_done(ig_rd *r);
 // the innermost scope.
 bool ig_rd_graph(ig_rd *r, const ig_om_graph *g, ig_rd_value *const *in, size_t n,
                  ig_rd_value **outs);
+// The parts of that, for callers that compute the nodes of the main graph one by one: an open frame
+// is the current one.
+bool ig_rd_open_frame(ig_rd *r, ig_rd_frame *f, ig_rd_value *const *in, size_t n);
+bool ig_rd_node(ig_rd *r, const ig_om_node *n);
+void ig_rd_close_frame(ig_rd *r, ig_rd_frame *f, ig_rd_frame *before);
 // Sets an error IG_... prefixed with the node. No value.
 void ig_rd_fail(ig_rd *r, ig_cause why, const char *fmt, ...) IG_PRINTF(3, 4);
 static inline bool ig_rd_ok(const ig_rd *r) {

@@ -68,14 +68,15 @@ ig_status ig_rd_init(ig_rd *r, ig_ctx *c, const ig_onnx_model *m) {
   uint64_t bytes = c->limits.max_memory;
   *r = (ig_rd){.c = c, .m = m, .bytes_limit = bytes < INT64_MAX ? (int64_t)bytes : INT64_MAX};
   r->rows = ig_map_make(c->alloc);
+  r->keys = ig_arena_make(c->alloc);
   for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
     for (const ig_rd_row *row = families[i].rows; row->op_type; row++) {
       // The default domain's names have no dots and can stand alone.
       char *key = (char *)row->op_type;
       if (families[i].domain[0]) {
         size_t size = strlen(families[i].domain) + strlen(row->op_type) + 2;
-        key = ig_scope_push(c, size);
-        if (!key) return c->status;
+        key = ig_arena_array(&r->keys, size, 1);
+        if (!key) return ig_fail(c, IG_NOMEM, "out of memory");
         (void)snprintf(key, size, "%s\1%s", families[i].domain, row->op_type);
       }
       ig_map_value *v = ig_map_put(&r->rows, key);
@@ -88,6 +89,7 @@ ig_status ig_rd_init(ig_rd *r, ig_ctx *c, const ig_onnx_model *m) {
 
 void ig_rd_done(ig_rd *r) {
   ig_map_free(&r->rows);
+  ig_arena_free(&r->keys);
 }
 
 static const ig_rd_row *find_row(ig_rd *r, const ig_om_node *n) {
@@ -204,7 +206,7 @@ static bool finish_node(ig_rd *r, const ig_om_node *n) {
     }
     f->slots[n->out[i]] = ig_rd_retain(r->out[i]);
   }
-  for (size_t i = 0; i < n->ndrops; i++) {
+  for (size_t i = 0; i < n->ndrops && !f->keeps; i++) {
     ig_rd_release(f->slots[n->drops[i]]);
     f->slots[n->drops[i]] = NULL;
   }
@@ -319,7 +321,7 @@ static void infer_node(ig_rd *r, const ig_om_node *n) {
   tell(r, n);
 }
 
-static bool run_node(ig_rd *r, const ig_om_node *n) {
+bool ig_rd_node(ig_rd *r, const ig_om_node *n) {
   ig_scope s = ig_scope_open(r->c);
   r->node = n;
   r->version = version_of(r, n->domain);
@@ -376,8 +378,7 @@ static bool take_outputs(ig_rd *r, const ig_rd_frame *f, ig_rd_value **outs) {
   return ig_rd_ok(r);
 }
 
-static bool run_frame(ig_rd *r, ig_rd_frame *f, ig_rd_value *const *in, size_t n,
-                      ig_rd_value **outs) {
+bool ig_rd_open_frame(ig_rd *r, ig_rd_frame *f, ig_rd_value *const *in, size_t n) {
   const ig_om_graph *g = f->g;
   if (!ig_rd_ok(r)) return false;
   if (n > g->ninputs || r->calls >= MAX_CALLS) {
@@ -386,18 +387,30 @@ static bool run_frame(ig_rd *r, ig_rd_frame *f, ig_rd_value *const *in, size_t n
   }
   f->slots = ig_mem_array(r->c->alloc, g->nslots, sizeof *f->slots);
   if (!f->slots) return ig_fail(r->c, IG_NOMEM, "out of memory") == IG_OK;
-  ig_rd_frame *before = r->frame;
   r->frame = f;
   r->calls++;
   for (size_t i = 0; i < n; i++) set_slot(f, g->input_slots[i], in[i]);
-  bool ok = load_inits(r, f);
-  for (size_t i = 0; i < g->nnodes && ok; i++) ok = run_node(r, &g->nodes[i]);
-  r->node = NULL;
-  if (ok) ok = take_outputs(r, f, outs);
+  return load_inits(r, f);
+}
+
+void ig_rd_close_frame(ig_rd *r, ig_rd_frame *f, ig_rd_frame *before) {
+  const ig_om_graph *g = f->g;
+  if (!f->slots) return;  // not opened
   r->calls--;
   r->frame = before;
   for (size_t i = 0; i < g->nslots; i++) ig_rd_release(f->slots[i]);
   ig_mem_array_free(r->c->alloc, f->slots, g->nslots, sizeof *f->slots);
+  f->slots = NULL;
+}
+
+static bool run_frame(ig_rd *r, ig_rd_frame *f, ig_rd_value *const *in, size_t n,
+                      ig_rd_value **outs) {
+  ig_rd_frame *before = r->frame;
+  bool ok = ig_rd_open_frame(r, f, in, n);
+  for (size_t i = 0; i < f->g->nnodes && ok; i++) ok = ig_rd_node(r, &f->g->nodes[i]);
+  r->node = NULL;
+  if (ok) ok = take_outputs(r, f, outs);
+  ig_rd_close_frame(r, f, before);
   return ok;
 }
 

@@ -85,12 +85,12 @@ static ig_value to_texts(ig_rd *r, const char *name, const ig_rd_value *v) {
   return out ? *out : ig_none();
 }
 
-static ig_value to_value(ig_rd *r, const char *name, ig_rd_value *v) {
+ig_value ig_rd_to_value(ig_rd *r, const char *name, ig_rd_value *v) {
   if (!v || (v->kind == IG_RD_OPTIONAL && v->nitems == 0)) return ig_none();
   if (v->kind == IG_RD_TENSOR) return ig_of_tensor(ig_rd_tensor(r, v));
   if (v->kind == IG_RD_STRINGS) return to_texts(r, name, v);
   ig_value *list = ig_scope_array(r->c, v->nitems, sizeof *list);
-  for (size_t i = 0; list && i < v->nitems; i++) list[i] = to_value(r, name, v->items[i]);
+  for (size_t i = 0; list && i < v->nitems; i++) list[i] = ig_rd_to_value(r, name, v->items[i]);
   if (!list) return ig_none();
   if (v->kind == IG_RD_OPTIONAL) return list[0];
   ig_value out = ig_of_list(list, v->nitems);
@@ -125,36 +125,43 @@ static ig_rd_value *of_texts(ig_rd *r, const ig_om_info *info, const ig_value *v
   return ig_rd_of_strings(r, bytes, n, sizes, ndim);
 }
 
-static ig_status run_named(ig_rd *r, const ig_weight *inputs, size_t n, ig_value *outs) {
+ig_rd_value **ig_rd_take_inputs(ig_rd *r, const ig_weight *inputs, size_t n) {
   const ig_om_graph *g = r->m->graph;
   ig_rd_value **in = ig_scope_array(r->c, g->ninputs, sizeof *in);
-  ig_rd_value **results = ig_scope_array(r->c, g->noutputs, sizeof *results);
-  if (!in || !results) return r->c->status;
+  if (!in) return NULL;
   for (size_t i = 0; i < g->ninputs; i++) in[i] = NULL;
   for (size_t k = 0; k < n; k++) {
     size_t i = 0;
     while (i < g->ninputs && strcmp(g->inputs[i].name, inputs[k].name) != 0) i++;
     if (i == g->ninputs) {
       ig_rd_fail(r, IG_NOT_FOUND | IG_E_INPUT_UNKNOWN, "there is no input '%s'", inputs[k].name);
-      return r->c->status;
+      return NULL;
     }
     if (!inputs[k].texts && !inputs[k].tensor) {
       ig_rd_fail(r, IG_INVALID | IG_E_INPUT_TYPE, "input '%s' has neither a tensor nor texts",
                  inputs[k].name);
-      return r->c->status;
+      return NULL;
     }
     in[i] = inputs[k].texts ? of_texts(r, &g->inputs[i], inputs[k].texts)
                             : ig_rd_of_tensor(r, inputs[k].tensor, 0);
-    if (!in[i] || !check_input(r, &g->inputs[i], in[i])) return r->c->status;
+    if (!in[i] || !check_input(r, &g->inputs[i], in[i])) return NULL;
   }
   for (size_t i = 0; i < g->ninputs; i++) {
     if (in[i] || g->input_defaults[i]) continue;
     ig_rd_fail(r, IG_INVALID | IG_E_INPUT_MISSING, "input '%s' is missing", g->inputs[i].name);
-    return r->c->status;
+    return NULL;
   }
+  return in;
+}
+
+static ig_status run_named(ig_rd *r, const ig_weight *inputs, size_t n, ig_value *outs) {
+  const ig_om_graph *g = r->m->graph;
+  ig_rd_value **results = ig_scope_array(r->c, g->noutputs, sizeof *results);
+  ig_rd_value **in = results ? ig_rd_take_inputs(r, inputs, n) : NULL;
+  if (!in) return r->c->status;
   if (ig_rd_graph(r, g, in, g->ninputs, results)) {
     for (size_t i = 0; i < g->noutputs; i++) {
-      outs[i] = to_value(r, g->outputs[i].name, results[i]);
+      outs[i] = ig_rd_to_value(r, g->outputs[i].name, results[i]);
     }
   }
   return r->c->status;

@@ -10,4 +10,10 @@
 // output, in the innermost scope. The reader must be initialised.
 ig_status ig_rd_run(ig_rd *r, ig_rd_value *const *in, size_t n, ig_rd_value **outs);
 
+// Values for inputs that are given by name, one per input of the main graph (NULL: its default).
+// NULL after an error.
+ig_rd_value **ig_rd_take_inputs(ig_rd *r, const ig_weight *inputs, size_t n);
+// As ig_onnx_run gives it; name: of the output, for messages.
+ig_value ig_rd_to_value(ig_rd *r, const char *name, ig_rd_value *v);
+
 #endif

@@ -18,6 +18,7 @@ typedef struct ig_rt_step {
   ig_chain *chain;      // NULL: not a chain
   ig_rt_layer *layer;   // NULL: neither a layer nor a change of layout
   const ig_node *node;  // of the program that it belongs to; NULL: not known
+  size_t part;          // of a model that is no graph: the node that it interprets
   ig_value *args;
   ig_value *outs;
   ig_prep *prep;  // NULL: the kernel takes memory by itself
@@ -28,6 +29,8 @@ typedef struct ig_rt_step {
   bool sized;    // numbers among its arguments depend on the sizes of the inputs
   bool inexact;  // its sums have another order than those of the operators that it stands for
   double seconds;
+  double start;  // in the last run that was timed, from its beginning
+  double last;   // and how long it took
 } ig_rt_step;
 
 static inline bool ig_rt_is_interpreted(const ig_rt_step *s) {
@@ -80,7 +83,8 @@ typedef struct ig_rt_sets {
 } ig_rt_sets;
 
 typedef struct ig_rt_output {
-  ig_value value;  // as planned; a node: computed by an interpreted one
+  ig_value value;  // as planned; dynamic: the node of the program that computes it
+  bool dynamic;    // an interpreted node computes it
   int64_t group;   // -1: not in memory of its own
   int64_t input;   // it shows this input; -1: none
   ig_plan_match match;
@@ -112,6 +116,7 @@ typedef struct ig_binding {
   IG_VEC(ig_rt_buffer) buffers;
   IG_VEC(ig_tensor *) held;
   ig_table by_storage;  // storage -> number of its buffer, -1: no longer
+  void *run;            // of a model that is no graph, with the values of its nodes; NULL: none
   ig_value *env;        // per node of the graph; interpreted ones: only while it runs
   bool *dynamic;        // per node: its value is known only when it runs
   ig_rt_output *outputs;
@@ -133,7 +138,9 @@ struct ig_plan {
   unsigned without;
   struct ig_packs *packs;
   bool *constant;
-  bool numbers;          // plans with sizes that vary failed: each combination has its own
+  bool numbers;       // plans with sizes that vary failed: each combination has its own
+  bool *interpreted;  // per node: numbers instead of symbols do not help it; NULL: not known
+  size_t nnodes;
   ig_binding *bindings;  // the last one used first
   size_t nbindings;
   void *slab;  // shared by all bindings: only one runs at a time
@@ -164,7 +171,6 @@ bool ig_rt_pack_step(ig_binding *b, ig_rt_step *s, ig_prep *p);
 ig_rt_buffer *ig_rt_find(const ig_binding *b, const ig_tensor *t);
 
 // Calls fn for every tensor of a value.
-typedef void ig_rt_visit(void *user, ig_tensor *t);
 void ig_rt_each(const ig_value *v, ig_rt_visit *fn, void *user);
 // The operands of a step. Interpreted nodes: those that were planned.
 void ig_rt_each_operand(const ig_binding *b, const ig_rt_step *s, ig_rt_visit *fn, void *user);
@@ -187,7 +193,7 @@ void ig_rt_size_layer(ig_rt_layer *l);  // the current sizes of its tensors beco
 bool ig_rt_prepare_layer(ig_binding *b, ig_rt_layer *l, ig_need *need);  // false after an error
 void ig_rt_use_need(ig_rt_layer *l, const ig_need *need);
 // The sizes that a layer has beside those of its tensors.
-void ig_rt_each_size(ig_rt_layer *l, void (*fn)(void *user, ig_int *i), void *user);
+void ig_rt_each_size(ig_rt_layer *l, ig_rt_visit_size *fn, void *user);
 void ig_rt_run_layer(ig_ctx *c, const ig_rt_layer *l, void *work);
 void ig_rt_free_layers(ig_binding *b);
 void ig_rt_measure_layer(ig_binding *b, const ig_rt_step *s);  // after it has run
@@ -210,8 +216,14 @@ bool ig_rt_close_outputs(ig_binding *b, const ig_value *inputs, const ig_plan_ta
 bool ig_rt_fill_targets(ig_plan *p, const ig_plan_target *targets, const ig_value *outs);
 void ig_rt_free_sets(const ig_binding *b, ig_rt_sets *sets, ig_rt_shown *shown);
 
+// ---- costs of a run of a step, for the current sizes
+double ig_rt_flops(const ig_rt_step *s);
+double ig_rt_bytes(const ig_binding *b, const ig_rt_step *s);
+
 void ig_rt_print(const ig_binding *b, ig_str *out);
-void ig_rt_print_target(const ig_rt_step *s, ig_str *out);
+void ig_rt_print_target(const ig_binding *b, const ig_rt_step *s, ig_str *out);
+// Of the node that the step belongs to; "": not known.
+const char *ig_rt_name_of(const ig_binding *b, const ig_rt_step *s);
 
 // ---- watching (tell.c)
 void ig_rt_tell_inputs(ig_binding *b, const ig_value *inputs);

@@ -79,7 +79,7 @@ void ig_rt_size_layer(ig_rt_layer *l) {
   }
 }
 
-void ig_rt_each_size(ig_rt_layer *l, void (*fn)(void *user, ig_int *i), void *user) {
+void ig_rt_each_size(ig_rt_layer *l, ig_rt_visit_size *fn, void *user) {
   for (int d = 0; d < 3; d++) {
     fn(user, &l->in[d]);
     fn(user, &l->out[d]);
@@ -229,7 +229,7 @@ bool ig_rt_match_outputs(ig_binding *b) {
     m.worst = IG_MATCH_BITS;
     ig_rt_each(&o->value, meet, &m);
     // What interpreted nodes give may depend on anything.
-    o->match = o->value.kind == IG_KIND_NODE ? any : m.worst;
+    o->match = o->dynamic ? any : m.worst;
   }
   ig_scope_close(c, scope);
   return m.at != NULL;

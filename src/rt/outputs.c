@@ -233,7 +233,10 @@ static bool close_output(ig_binding *b, size_t i, const ig_value *inputs, ig_val
   ig_ctx *c = b->plan->c;
   const ig_rt_output *o = &b->outputs[i];
   *out = o->value;
-  if (o->value.kind == IG_KIND_NODE) {
+  if (o->dynamic && b->run) {
+    return b->plan->source.nodes->output(b->run, i, out) && settle(b, out);
+  }
+  if (o->dynamic) {
     *out = b->env[o->value.node->index];
     return settle(b, out);
   }

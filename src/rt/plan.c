@@ -53,6 +53,7 @@ static void drop_packed(const ig_binding *b) {
 static void free_binding(ig_binding *b) {
   if (!b) return;
   ig_ctx *c = b->plan->c;
+  if (b->run) b->plan->source.nodes->close(b->run);
   ig_rt_free_frames(b);
   ig_rt_free_symbols(b);
   ig_rt_free_layers(b);
@@ -87,6 +88,7 @@ void ig_plan_free(ig_plan *p) {
   ig_block_free(c->alloc, p->slab, p->slab_size);
   ig_block_free(c->alloc, p->work, p->work_size);
   ig_mem_array_free(c->alloc, p->constant, p->source.ninputs + 1, sizeof *p->constant);
+  ig_mem_array_free(c->alloc, p->interpreted, p->nnodes + 1, sizeof *p->interpreted);
   ig_mem_free(c->alloc, p, sizeof *p);
 }
 
@@ -282,6 +284,22 @@ static bool leave(ig_binding **b, const ig_value *inputs) {
   return ok;
 }
 
+// Notes what is interpreted with numbers as well. False: nothing, or it was noted before.
+static bool note_interpreted(ig_plan *p, const ig_binding *b) {
+  if (p->interpreted || b->interpreted) return false;
+  const ig_plan_source *s = &p->source;
+  p->nnodes = s->graph ? s->graph->next_index : b->run ? s->nodes->count(b->run) : 0;
+  p->interpreted = ig_mem_array(p->c->alloc, p->nnodes + 1, sizeof *p->interpreted);
+  bool any = false;
+  for (size_t i = 0; p->interpreted && i < b->steps.n; i++) {
+    const ig_rt_step *step = &b->steps.at[i];
+    if (!ig_rt_is_interpreted(step)) continue;
+    p->interpreted[b->run ? step->part : step->node->index] = true;
+    any = true;
+  }
+  return any;
+}
+
 static ig_binding *make_binding(ig_plan *p, const ig_value *inputs) {
   ig_ctx *c = p->c;
   if (p->source.admit && p->source.admit(c, p->source.user, inputs) != IG_OK) return NULL;
@@ -290,15 +308,16 @@ static ig_binding *make_binding(ig_plan *p, const ig_value *inputs) {
   bool symbolic = !p->numbers && !(p->without & IG_PLAN_NO_SYMBOLS);
   bool ok = build(b, inputs, symbolic);
   if (!ok && b->symbols && !ig_status_is_final(c->status)) {
-    // Something needs numbers: a loop, an interpreted node. Each combination of sizes is planned.
-    // Sizes that leave a tensor empty need them only for themselves.
+    // Something needs numbers: a loop, an operator that reads elements. Each combination of sizes
+    // is planned, unless numbers do not help either. Sizes that leave a tensor empty need them only
+    // for themselves.
     bool empty = b->empty;
     ig_ctx_clear(c);
     free_binding(b);
     b = create_binding(p);
     if (!b) return NULL;
     ok = build(b, inputs, false);
-    p->numbers = ok && !b->interpreted && !empty;
+    p->numbers = ok && !b->interpreted && !empty && !note_interpreted(p, b);
   }
   if (!ok && !ig_status_is_final(c->status)) ok = leave(&b, inputs);
   if (!ok) {
@@ -414,8 +433,13 @@ static bool keep_lists(ig_ctx *c, ig_arena *lists, ig_value *v) {
   return true;
 }
 
-static void interpret(ig_binding *b, const ig_node *n, ig_arena *lists) {
+static void interpret(ig_binding *b, const ig_rt_step *s, ig_arena *lists) {
   ig_ctx *c = b->plan->c;
+  const ig_node *n = s->node;
+  if (b->run) {
+    (void)b->plan->source.nodes->compute(b->run, s->part);
+    return;
+  }
   ig_scope scope = ig_scope_open(c);
   ig_value v = ig_interpret_node(c, b->plan->source.graph, n, b->env);
   if (c->status == IG_OK && keep_lists(c, lists, &v)) {
@@ -433,7 +457,7 @@ static void execute(ig_binding *b, ig_rt_step *s, char *work, ig_arena *lists) {
   } else if (s->layer) {
     ig_rt_run_layer(c, s->layer, work);
   } else if (!s->op) {
-    interpret(b, s->node, lists);
+    interpret(b, s, lists);
   } else if (s->prep) {
     ig_prepared_run(c, s->op, s->prep, s->args, s->outs, work);
   } else {
@@ -445,11 +469,16 @@ static void run_steps(ig_binding *b, ig_arena *lists) {
   ig_plan *p = b->plan;
   ig_ctx *c = p->c;
   char *work = aligned(p->work);
+  double begin = p->timed ? ig_clock_seconds() : 0;
   for (size_t i = 0; i < b->steps.n && ig_step(c) && c->status == IG_OK; i++) {
     ig_rt_step *s = &b->steps.at[i];
     double start = p->timed ? ig_clock_seconds() : 0;
     execute(b, s, work, lists);
-    if (p->timed) s->seconds += ig_clock_seconds() - start;
+    if (p->timed) {
+      s->start = start - begin;
+      s->last = ig_clock_seconds() - start;
+      s->seconds += s->last;
+    }
     if (p->measure && c->status == IG_OK) ig_rt_measure_layer(b, s);
     if (p->tell && c->status == IG_OK) ig_rt_tell(b, s);
   }
@@ -466,10 +495,11 @@ static bool run_binding(ig_binding *b, const ig_value *inputs, const ig_plan_tar
   run_steps(b, &lists);
   ig_mode_pop(c, &mode);
   bool ok = c->status == IG_OK && ig_rt_close_outputs(b, inputs, targets, outs);
-  for (size_t i = 0; i < b->steps.n; i++) {
+  for (size_t i = 0; !b->run && i < b->steps.n; i++) {
     const ig_rt_step *s = &b->steps.at[i];
     if (ig_rt_is_interpreted(s)) release(&b->env[s->node->index]);
   }
+  if (b->run) b->plan->source.nodes->forget(b->run);
   ig_arena_free(&lists);
   return ok;
 }

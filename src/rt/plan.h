@@ -30,12 +30,41 @@ typedef struct ig_plan_dim {
   const char *name;  // NULL: equal to no other
 } ig_plan_dim;
 
+typedef void ig_rt_visit(void *user, ig_tensor *t);
+typedef void ig_rt_visit_size(void *user, ig_int *size);
+
+// A model that is no graph as a list of nodes, which a plan runs one by one. A run of it keeps
+// values; while a plan is made they are fake, and real later.
+typedef struct ig_plan_nodes {
+  void *(*open)(ig_ctx *c, void *user, const ig_value *inputs);  // a run; NULL after an error
+  void (*close)(void *run);
+  size_t (*count)(const void *run);
+  bool (*is_ready)(const void *run, size_t node);  // is all known that it reads?
+  bool (*compute)(void *run, size_t node);         // false after an error
+  // The node is left to later runs: its results are not known, and what it reads is there as
+  // tensors. False after an error.
+  bool (*leave)(void *run, size_t node);
+  // What is known now stays. What is computed afterwards is gone after its last reader, and all of
+  // it after `forget`. False after an error.
+  bool (*settle)(void *run);
+  void (*forget)(void *run);
+  void (*each_operand)(const void *run, size_t node, ig_rt_visit *fn, void *user);
+  void (*each_result)(const void *run, size_t node, ig_rt_visit *fn, void *user);
+  // Numbers that follow from sizes, among what the node reads beside tensors.
+  void (*each_size)(const void *run, size_t node, ig_rt_visit_size *fn, void *user);
+  // Output i of the model, in the innermost scope; false: not known, or an error.
+  bool (*output)(void *run, size_t i, ig_value *out);
+  const char *(*name)(const void *run, size_t node);
+  const char *(*target)(const void *run, size_t node);
+} ig_plan_nodes;
+
 // What is planned: a graph, or else a function that runs the model on values.
 typedef struct ig_plan_source {
   const ig_graph *graph;  // outlives the plan
   // Without a graph: runs the model; results belong to the innermost scope. It only computes
   // through ig_call.
   ig_status (*run)(ig_ctx *c, void *user, const ig_value *inputs, ig_value *outs);
+  const ig_plan_nodes *nodes;  // the same node by node; NULL: planned as a whole, or not at all
   // If not NULL: called once per combination of sizes, before it is planned.
   ig_status (*admit)(ig_ctx *c, void *user, const ig_value *inputs);
   // Without a graph, whose placeholders say so: does size d of this input vary? NULL: none does.
@@ -117,6 +146,10 @@ typedef struct ig_plan_time {
   bool interpreted;
   double seconds;  // all runs together
   uint64_t runs;
+  double start;  // of the last run: seconds from its beginning
+  double last;   // and how long it took there
+  double flops;  // of a run; 0: none, or not known
+  double bytes;  // that a run reads and writes at least
 } ig_plan_time;
 // The steps of the last run; false: there are no more. Texts are valid until the next call.
 bool ig_plan_profile_at(ig_plan *p, size_t i, ig_plan_time *out);

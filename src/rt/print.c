@@ -37,14 +37,22 @@ static void print_tensor(void *user, ig_tensor *t) {
   }
 }
 
-void ig_rt_print_target(const ig_rt_step *s, ig_str *out) {
+void ig_rt_print_target(const ig_binding *b, const ig_rt_step *s, ig_str *out) {
   if (s->chain) {
     ig_chain_print(s->chain, out);
   } else if (s->layer) {
     ig_layer_print(s->layer, out);
   } else {
-    ig_str_add(out, "%s", s->op ? s->op->target : s->node->target);
+    ig_str_add(out, "%s",
+               s->op    ? s->op->target
+               : b->run ? b->plan->source.nodes->target(b->run, s->part)
+                        : s->node->target);
   }
+}
+
+const char *ig_rt_name_of(const ig_binding *b, const ig_rt_step *s) {
+  if (b->run && ig_rt_is_interpreted(s)) return b->plan->source.nodes->name(b->run, s->part);
+  return s->node ? s->node->name : "";
 }
 
 static void print_step(const ig_binding *b, size_t i, ig_str *out) {
@@ -58,14 +66,15 @@ static void print_step(const ig_binding *b, size_t i, ig_str *out) {
              : !s->op                                      ? "interpreted"
              : s->prep                                     ? "prepared"
                                                            : "kernel");
-  ig_rt_print_target(s, out);
+  ig_rt_print_target(b, s, out);
   ig_str_add(out, "(");
   ig_rt_each_operand(b, s, print_tensor, &p);
   ig_str_add(out, ") -> ");
   p.more = false;
   p.results = true;
   ig_rt_each_result(s, print_tensor, &p);
-  if (s->node) ig_str_add(out, "  # %s", s->node->name);
+  const char *name = ig_rt_name_of(b, s);
+  if (name[0]) ig_str_add(out, "  # %s", name);
   ig_str_add(out, "\n");
 }
 
@@ -118,11 +127,15 @@ bool ig_plan_profile_at(ig_plan *p, size_t i, ig_plan_time *out) {
   const ig_rt_step *s = &b->steps.at[i];
   ig_str_free(&p->text);
   p->text = ig_str_make(p->c->alloc);
-  ig_rt_print_target(s, &p->text);
-  *out = (ig_plan_time){.name = s->node ? s->node->name : "",
+  ig_rt_print_target(b, s, &p->text);
+  *out = (ig_plan_time){.name = ig_rt_name_of(b, s),
                         .target = p->text.at ? p->text.at : "",
                         .interpreted = ig_rt_is_interpreted(s),
                         .seconds = s->seconds,
-                        .runs = b->runs};
+                        .runs = b->runs,
+                        .start = s->start,
+                        .last = s->last,
+                        .flops = ig_rt_flops(s),
+                        .bytes = ig_rt_bytes(b, s)};
   return true;
 }

@@ -238,6 +238,16 @@ static bool collect_tensors(ig_binding *b) {
   return ok || ig_no_memory(c);
 }
 
+// What interpreted nodes read beside tensors.
+static void scan_interpreted(scanner *s, const ig_rt_step *step) {
+  const ig_binding *b = s->b;
+  if (b->run) b->plan->source.nodes->each_size(b->run, step->part, scan_int, s);
+  for (size_t i = 0; !b->run && i < step->node->ninputs; i++) {
+    size_t k = step->node->inputs[i]->index;
+    if (!b->dynamic[k]) scan_value(s, &b->env[k]);
+  }
+}
+
 bool ig_rt_collect_slots(ig_binding *b) {
   ig_ctx *c = b->plan->c;
   if (!b->symbols) return true;
@@ -250,6 +260,7 @@ bool ig_rt_collect_slots(ig_binding *b) {
     ig_rt_step *step = &b->steps.at[i];
     for (size_t k = 0; step->op && k < step->op->schema.nargs; k++) scan_value(&s, &step->args[k]);
     if (step->layer) ig_rt_each_size(step->layer, scan_int, &s);
+    if (ig_rt_is_interpreted(step)) scan_interpreted(&s, step);
   }
   for (size_t i = 0; i < b->plan->source.noutputs && s.ok; i++) {
     scan_value(&s, &b->outputs[i].value);

@@ -53,7 +53,7 @@ static void tell(void *user, ig_tensor *t) {
   if (p->c->status != IG_OK) return;
   ig_scope scope = ig_scope_open(p->c);
   ig_tensor *copy = copy_of(k->b, t);
-  ig_plan_value v = {.name = k->step && k->step->node ? k->step->node->name : "",
+  ig_plan_value v = {.name = k->step ? ig_rt_name_of(k->b, k->step) : "",
                      .target = k->target ? k->target : "",
                      .tensor = copy,
                      .place = place_of(t),
@@ -78,12 +78,14 @@ void ig_rt_tell(ig_binding *b, const ig_rt_step *s) {
   ig_ctx *c = b->plan->c;
   teller k = {.b = b, .step = s};
   ig_str target = ig_str_make(c->alloc);
-  ig_rt_print_target(s, &target);
+  ig_rt_print_target(b, s, &target);
   if (target.failed) (void)ig_no_memory(c);
   k.target = target.at;
   ig_rt_each_operand(b, s, note_read, &k);
   if (c->status == IG_OK) {
-    if (ig_rt_is_interpreted(s)) {
+    if (ig_rt_is_interpreted(s) && b->run) {
+      b->plan->source.nodes->each_result(b->run, s->part, tell, &k);
+    } else if (ig_rt_is_interpreted(s)) {
       ig_rt_each(&b->env[s->node->index], tell, &k);
     } else {
       ig_rt_each_result(s, tell, &k);

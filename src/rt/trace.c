@@ -105,6 +105,10 @@ void ig_rt_each_operand(const ig_binding *b, const ig_rt_step *s, ig_rt_visit *f
     ig_layer_each_operand(s->layer, fn, user);
     return;
   }
+  if (!s->op && b->run) {
+    b->plan->source.nodes->each_operand(b->run, s->part, fn, user);
+    return;
+  }
   if (!s->op) {
     for (size_t i = 0; i < s->node->ninputs; i++) {
       size_t k = s->node->inputs[i]->index;
@@ -348,8 +352,6 @@ static bool observe(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *
 
 static bool add_interpreted(tracer *t, const ig_node *n) {
   ig_ctx *c = t->b->plan->c;
-  // What is interpreted sees numbers.
-  if (t->b->symbols) return false;
   t->b->dynamic[n->index] = true;
   ig_rt_step s = {.node = n};
   return ig_vec_push(c->alloc, &t->b->steps, s) || ig_no_memory(c);
@@ -362,6 +364,12 @@ static bool is_plannable(const ig_binding *b, const ig_node *n) {
   if (n->kind == IG_NODE_ATTR) return n->constant != NULL;
   return n->kind == IG_NODE_CALL && (n->callee == IG_CALLEE_OP || n->callee == IG_CALLEE_GETITEM ||
                                      n->callee == IG_CALLEE_SIZE || n->callee == IG_CALLEE_SYM);
+}
+
+// A node that could not be planned with symbols might be with numbers, unless that was tried.
+static bool may_interpret(const ig_binding *b, size_t node) {
+  const ig_plan *p = b->plan;
+  return !b->symbols || (p->interpreted && p->interpreted[node]);
 }
 
 static bool trace_node(tracer *t, const ig_graph *g, const ig_node *n) {
@@ -378,7 +386,7 @@ static bool trace_node(tracer *t, const ig_graph *g, const ig_node *n) {
     b->env[n->index] = v;
     return true;
   }
-  if (b->symbols || ig_status_is_final(c->status)) return false;
+  if (!may_interpret(b, n->index) || ig_status_is_final(c->status)) return false;
   ig_ctx_clear(c);
   take_back(b, before);
   return add_interpreted(t, n);
@@ -397,6 +405,7 @@ static bool trace_graph(tracer *t, const ig_value *inputs) {
         const ig_value *v = &n->args[i];
         bool planned = v->kind == IG_KIND_NODE && !b->dynamic[v->node->index];
         b->outputs[i].value = planned ? b->env[v->node->index] : *v;
+        b->outputs[i].dynamic = v->kind == IG_KIND_NODE && !planned;
       }
     } else if (ig_node_is_placeholder(n)) {
       b->env[n->index] = *inputs++;
@@ -407,7 +416,84 @@ static bool trace_graph(tracer *t, const ig_value *inputs) {
   return true;
 }
 
-// A model that is no graph is planned as a whole, or not at all.
+// ---- models that are no graphs
+
+typedef struct keeper {
+  ig_binding *b;
+  bool ok;
+} keeper;
+
+// Interpreted nodes may read it: it is real when the plan runs, and lies where the plan says.
+static void keep_made(void *user, ig_tensor *t) {
+  keeper *k = user;
+  k->ok = k->ok && (!ig_is_fake(t) || ig_rt_find(k->b, t)) && ig_rt_hold(k->b, t);
+}
+
+static bool interpret_part(tracer *t, size_t part) {
+  ig_binding *b = t->b;
+  ig_ctx *c = b->plan->c;
+  if (!b->plan->source.nodes->leave(b->run, part)) return false;
+  keeper k = {b, true};
+  b->plan->source.nodes->each_operand(b->run, part, keep_made, &k);
+  if (!k.ok) return false;
+  ig_rt_step s = {.part = part};
+  return ig_vec_push(c->alloc, &b->steps, s) || ig_no_memory(c);
+}
+
+static bool trace_part(tracer *t, size_t part) {
+  ig_binding *b = t->b;
+  ig_ctx *c = b->plan->c;
+  const ig_plan_nodes *nodes = b->plan->source.nodes;
+  if (!nodes->is_ready(b->run, part)) return interpret_part(t, part);
+  mark before = {b->steps.n, b->buffers.n};
+  keeper k = {b, nodes->compute(b->run, part)};
+  if (k.ok) nodes->each_result(b->run, part, keep_made, &k);
+  if (k.ok) return true;
+  if (!may_interpret(b, part) || ig_status_is_final(c->status)) return false;
+  ig_ctx_clear(c);
+  take_back(b, before);
+  return interpret_part(t, part);
+}
+
+static bool has_planned_step(const ig_binding *b) {
+  for (size_t i = 0; i < b->steps.n; i++) {
+    if (b->steps.at[i].op) return true;
+  }
+  return b->steps.n == 0;
+}
+
+static bool take_outputs(ig_binding *b) {
+  ig_ctx *c = b->plan->c;
+  ig_scope scope = ig_scope_open(c);
+  bool ok = true;
+  for (size_t i = 0; ok && i < b->plan->source.noutputs; i++) {
+    ig_rt_output *o = &b->outputs[i];
+    o->dynamic = !b->plan->source.nodes->output(b->run, i, &o->value);
+    if (o->dynamic) o->value = ig_none();
+    ok = c->status == IG_OK && ig_rt_keep(b, &o->value);
+  }
+  ig_scope_close(c, scope);
+  return ok;
+}
+
+static bool trace_nodes(tracer *t, const ig_value *inputs) {
+  ig_binding *b = t->b;
+  ig_plan *p = b->plan;
+  const ig_plan_nodes *nodes = p->source.nodes;
+  b->run = nodes->open(p->c, p->source.user, inputs);
+  if (!b->run) return false;
+  for (size_t i = 0; i < nodes->count(b->run); i++) {
+    if (!trace_part(t, i)) return false;
+  }
+  b->interpreted = !has_planned_step(b);
+  if (!b->interpreted) return take_outputs(b) && nodes->settle(b->run);
+  nodes->close(b->run);
+  b->run = NULL;
+  b->steps.n = 0;
+  return true;
+}
+
+// As a whole, or not at all.
 static bool trace_function(tracer *t, const ig_value *inputs) {
   ig_binding *b = t->b;
   ig_ctx *c = b->plan->c;
@@ -450,7 +536,12 @@ bool ig_rt_trace(ig_binding *b, const ig_value *inputs) {
   ig_mode_scope mode = ig_mode_push(c, &change);
   ig_scope scope = ig_scope_open(c);
   bool ok = bind_inputs(b, inputs);
-  if (ok) ok = b->plan->source.graph ? trace_graph(&t, b->inputs) : trace_function(&t, b->inputs);
+  const ig_plan_source *source = &b->plan->source;
+  if (ok) {
+    ok = source->graph   ? trace_graph(&t, b->inputs)
+         : source->nodes ? trace_nodes(&t, b->inputs)
+                         : trace_function(&t, b->inputs);
+  }
   ig_scope_close(c, scope);
   ig_mode_pop(c, &mode);
   if (!ok && c->status == IG_OK) give_up(c);

@@ -11,6 +11,7 @@
 #include "ingot/file.h"
 #include "ingot/limits.h"
 #include "ingot/model.h"
+#include "ingot/threads.h"
 
 typedef struct fixture {
   test_heap heap;
@@ -609,6 +610,72 @@ static void later_runs_allocate_nothing(void **state) {
   ig_model_free(m);
 }
 
+typedef struct seen {
+  ig_session *cancels;  // NULL: none
+  int threads;
+} seen;
+
+static void see(void *user, const char *name, const char *target, const ig_value *value) {
+  (void)name;
+  (void)target;
+  (void)value;
+  seen *x = user;
+  x->threads = ig_threads_get();
+  if (x->cancels) ig_session_cancel(x->cancels);
+}
+
+// Threads, work, memory and the end of a run are the session's own.
+static void what_runs_may_use(void **state) {
+  fixture *f = *state;
+  ig_model *m = open_model(f->c, "pt2/data/mlp.pt2");
+  ig_session *first = NULL;
+  ig_session *s = NULL;
+  ig_limits limits = {.size = sizeof limits, .max_work = 1000000};
+  ig_session_options o = {.size = sizeof o, .threads = 3, .limits = &limits};
+  assert_int_equal(ig_session_create_with(f->c, m, &o, &first), IG_OK);
+  limits.max_work = 1;  // copied
+  assert_int_equal(ig_session_clone(f->c, first, &s), IG_OK);
+  ig_session_free(first);
+  const int64_t sizes[] = {3, 4};
+  float x[12];
+  fill(x, 12, 1);
+  assert_int_equal(ig_session_bind(s, "x", sizes, 2, x, sizeof x), IG_OK);
+  seen watched = {NULL, 0};
+  ig_session_watch(s, see, &watched);
+  int before = ig_threads_get();
+  assert_int_equal(ig_session_run(s), IG_OK);
+  assert_int_equal(watched.threads, 3);
+  assert_int_equal(ig_threads_get(), before);
+
+  watched.cancels = s;
+  assert_int_equal(ig_session_run(s), IG_CANCELLED);
+  ig_ctx_clear(f->c);
+  ig_session_watch(s, NULL, NULL);
+  ig_session_cancel(s);
+  assert_int_equal(ig_session_run(s), IG_CANCELLED);
+  ig_ctx_clear(f->c);
+  assert_int_equal(ig_session_run(s), IG_OK);
+  ig_session_free(s);
+
+  assert_int_equal(ig_session_create_with(f->c, m, &o, &s), IG_OK);
+  assert_int_equal(ig_session_bind(s, "x", sizes, 2, x, sizeof x), IG_OK);
+  assert_int_equal(ig_session_run(s), IG_LIMIT);
+  ig_ctx_clear(f->c);
+  ig_session_free(s);
+
+  limits = (ig_limits){.size = sizeof limits, .max_memory = ig_ctx_memory(f->c) + 1000};
+  assert_int_equal(ig_session_create_with(f->c, m, &o, &s), IG_OK);
+  assert_int_equal(ig_session_bind(s, "x", sizes, 2, x, sizeof x), IG_OK);
+  assert_int_equal(ig_session_run(s), IG_NOMEM);
+  ig_ctx_clear(f->c);
+  ig_session_free(s);
+  ig_session *other = open_session(f->c, m);  // has the limits of the context
+  assert_int_equal(ig_session_bind(other, "x", sizes, 2, x, sizeof x), IG_OK);
+  assert_int_equal(ig_session_run(other), IG_OK);
+  ig_session_free(other);
+  ig_model_free(m);
+}
+
 static void writes_to_memory_of_the_caller(void **state) {
   fixture *f = *state;
   ig_model *m = open_model(f->c, "pt2/data/mlp.pt2");
@@ -696,6 +763,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(threads_share_dynamic_sizes, setup, teardown),
       cmocka_unit_test_setup_teardown(endless_loops_end, setup, teardown),
       cmocka_unit_test_setup_teardown(later_runs_allocate_nothing, setup, teardown),
+      cmocka_unit_test_setup_teardown(what_runs_may_use, setup, teardown),
       cmocka_unit_test_setup_teardown(writes_to_memory_of_the_caller, setup, teardown),
       cmocka_unit_test(every_allocation_may_fail),
   };

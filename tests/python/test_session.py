@@ -92,6 +92,37 @@ def test_calls_by_position_and_name(tmp_path: pathlib.Path) -> None:
         session(np.zeros((2, 3), np.float32), scale)
 
 
+def test_models_in_memory(tmp_path: pathlib.Path) -> None:
+    path = save(tmp_path)
+    args = ingot.rand(3, 8), ingot.rand(8)
+    want = ingot.open(path)(*args)
+    content = path.read_bytes()
+    with path.open("rb") as stream:
+        sessions = [ingot.open(content), ingot.open(bytearray(content)), ingot.open(stream)]
+    sessions.append(ingot.open(ingot.export.load(path)))
+    del content
+    for session in sessions:
+        assert same(session(*args), want) and "aten." in session.plan(*args)
+    with pytest.raises(ValueError, match="bytes"):
+        ingot.open(b"no model")
+    with pytest.raises(OSError, match="none.pt2"):
+        ingot.open(tmp_path / "none.pt2")
+
+
+def test_threads_and_the_end_of_a_call(tmp_path: pathlib.Path) -> None:
+    path = save(tmp_path)
+    args = ingot.rand(3, 8), ingot.rand(8)
+    session = ingot.open(path, threads=1)
+    want = session(*args)
+    session.reset()
+    session.cancel()
+    with pytest.raises(KeyboardInterrupt):
+        session(*args)
+    assert same(session(*args), want)
+    with pytest.raises(ValueError, match="threads: found 0"):
+        ingot.open(path, threads=0)
+
+
 def test_misaligned_arrays_are_copied(tmp_path: pathlib.Path) -> None:
     """An array in a file or buffer may lie at any byte; kernels read elements at multiples of their size."""
     run = ingot.open(save(tmp_path))
@@ -268,6 +299,113 @@ def test_node_tests_agree_with_the_interpreter(tmp_path: pathlib.Path) -> None:
             assert same(session(*args), want), (case.name, without)
         compared += 1
     assert compared > 500
+
+
+# ---- ONNX models of which only some nodes can be planned
+
+
+class Mixed:
+    """Makers of such models: a small net, whose value y is planned, and nodes that depend on data."""
+
+    NET = (("MatMul", "x W", "a"), ("Relu", "a", "b"), ("MatMul", "b V", "c"), ("Tanh", "c", "y"))
+
+    def __init__(self) -> None:
+        self.onnx = pytest.importorskip("onnx")
+        generator = np.random.default_rng(0)
+        self.constants = {
+            "W": generator.standard_normal((8, 256)).astype(np.float32) / 4,
+            "V": generator.standard_normal((256, 8)).astype(np.float32) / 16,
+            "zero": np.float32(0),
+        }
+
+    def node(self, row: tuple) -> object:
+        kind, inputs, outputs, *attributes = row
+        names = ["" if name == "-" else name for name in inputs.split()]
+        return self.onnx.helper.make_node(kind, names, outputs.split(), **(attributes[0] if attributes else {}))
+
+    def value(self, name: str, kind: str = "FLOAT", shape: object = None) -> object:
+        return self.onnx.helper.make_tensor_value_info(name, getattr(self.onnx.TensorProto, kind), shape)
+
+    def graph(self, rows: list, inputs: list, outputs: list) -> object:
+        return self.onnx.helper.make_graph([self.node(row) for row in rows], "g", inputs, outputs)
+
+    def model(self, rows: list, inputs: list, outputs: str) -> object:
+        graph = self.graph(
+            [*self.NET, *rows], [self.value("x", "FLOAT", ["n", 8]), *inputs], [self.value(v) for v in outputs.split()]
+        )
+        graph.initializer.extend(self.onnx.numpy_helper.from_array(np.asarray(v), k) for k, v in self.constants.items())
+        return self.onnx.helper.make_model(
+            graph, opset_imports=[self.onnx.helper.make_opsetid("", 18)], ir_version=9
+        ).SerializeToString()
+
+    def branches(self, first: list, second: list, result: str) -> dict:
+        return {
+            "then_branch": self.graph(first, [], [self.value(result)]),
+            "else_branch": self.graph(second, [], [self.value(result)]),
+        }
+
+    def loop(self, rows: list, results: str) -> dict:
+        inputs = [self.value("i", "INT64", []), self.value("go", "BOOL", []), self.value("acc")]
+        outputs = [self.value("go2", "BOOL", []), *map(self.value, results.split())]
+        return {"body": self.graph([("Identity", "go", "go2"), *rows], inputs, outputs)}
+
+    def choice(self) -> object:
+        rows = [
+            ("ReduceSum", "y", "s", {"keepdims": 0}),
+            ("Greater", "s zero", "positive"),
+            ("If", "positive", "z", self.branches([("Mul", "y y", "r")], [("Neg", "x", "r")], "r")),
+            ("Add", "z y", "o"),
+        ]
+        return self.model(rows, [], "o y")
+
+    def nested(self) -> object:
+        inner = self.branches([("Add", "acc y", "q")], [("Sub", "acc x", "q")], "q")
+        body = [("ReduceSum", "acc", "s", {"keepdims": 0}), ("Less", "s zero", "lt"), ("If", "lt", "next", inner)]
+        rows = [("Loop", "k - y", "last sums", self.loop(body, "next s")), ("Exp", "y", "e")]
+        return self.model(rows, [self.value("k", "INT64", [])], "last sums e")
+
+    def positions(self) -> object:
+        rows = [("Greater", "y zero", "m"), ("NonZero", "m", "at"), ("Transpose", "at", "t"), ("Exp", "y", "e")]
+        return self.model(rows, [], "e t")
+
+    def sequence(self) -> object:
+        rows = [("SequenceConstruct", "y x", "list"), ("SequenceAt", "list k", "o"), ("Neg", "y", "n")]
+        return self.model(rows, [self.value("k", "INT64", [])], "o n")
+
+    def aliases(self) -> object:
+        kept = self.branches([("Identity", "y", "r")], [("Identity", "x", "r")], "r")
+        rows = [("If", "k", "z", kept), ("Identity", "x", "same"), ("Identity", "z", "again")]
+        return self.model(rows, [self.value("k", "BOOL", [])], "z same again y")
+
+    def draws(self) -> object:
+        rows = [("RandomNormalLike", "y", "r"), ("Shape", "r", "s"), ("Mul", "y y", "o")]
+        return self.model(rows, [], "o s")
+
+
+@pytest.mark.parametrize("kind", ["choice", "nested", "positions", "sequence", "aliases", "draws"])
+def test_onnx_nodes_are_interpreted_by_themselves(tmp_path: pathlib.Path, kind: str) -> None:
+    path = tmp_path / "mixed.onnx"
+    path.write_bytes(getattr(Mixed(), kind)())
+    reference = ingot.open(path, interpret=True)
+    exact, session = ingot.open(path, without=("layers",)), ingot.open(path)
+    generator = np.random.default_rng(1)
+    kept = []
+    for rows in (3, 1, 2, 5, 3, 0, 7, 3):
+        for k in (1, 0):
+            args = [generator.standard_normal((rows, 8)).astype(np.float32)]
+            args += [np.array(k, bool if port.dtype == "bool" else np.int64) for port in reference.inputs[1:]]
+            want = reference(*args)
+            found = exact(*args)
+            assert all(a.tobytes() == b.tobytes() and a.shape == b.shape for a, b in zip(found, want, strict=True))
+            for a, b in zip(session(*args), want, strict=True):
+                assert a.shape == b.shape and np.allclose(a, b, rtol=1e-4, atol=1e-5)
+            kept.append((found, [a.copy() for a in found]))
+    for found, copies in kept:  # results of earlier runs stay as they are
+        assert all(a.tobytes() == b.tobytes() for a, b in zip(found, copies, strict=True))
+    text = session.plan(*args)
+    assert "  interpreted  " in text and "  prepared  " in text
+    steps = session.profile(*args)
+    assert any(step.interpreted for step in steps) and any(not step.interpreted for step in steps)
 
 
 # ---- random nets of convolutions
