@@ -6,6 +6,7 @@
 #include "fx.h"
 #include "ingot/aten.h"
 #include "ingot/pass.h"
+#include "op/record.h"
 #include "pass/calls.h"
 #include "py.h"
 
@@ -213,16 +214,26 @@ static bool take_table(table *t, PyObject *given) {
   return ok;
 }
 
-// Positional arguments and keyword-only ones as the schema has them.
+// How many positional arguments a call needs: those behind have their defaults.
+static size_t count_positional(const ig_schema *s, const ig_value *args) {
+  size_t n = s->npos;
+  while (n && ig_arg_is_default(&s->args[n - 1], &args[n - 1])) n--;
+  return n;
+}
+
+// The arguments as a node has them: a function written for the calls of a program need not know
+// what they leave out.
 static PyObject *call_with(ig_ctx *c, const ig_op *op, const ig_value *args, PyObject *fn) {
   const ig_schema *s = &op->schema;
-  PyObject *pos = PyTuple_New((Py_ssize_t)s->npos);
+  size_t npos = count_positional(s, args);
+  PyObject *pos = PyTuple_New((Py_ssize_t)npos);
   PyObject *kw = PyDict_New();
   bool ok = pos && kw;
   for (size_t i = 0; ok && i < s->nargs; i++) {
+    if (i >= npos && ig_arg_is_default(&s->args[i], &args[i])) continue;
     PyObject *v = py_from_value(c, &args[i]);
     ok = v != NULL;
-    if (ok && i < s->npos) {
+    if (ok && i < npos) {
       PyTuple_SET_ITEM(pos, (Py_ssize_t)i, v);
     } else if (ok) {
       ok = PyDict_SetItemString(kw, s->args[i].name, v) == 0;

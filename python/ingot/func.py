@@ -17,7 +17,7 @@ from ingot._C import GuardOnDataDependentSymNode, Tensor
 from ingot._library.custom_ops import NoFakeImplError
 from ingot._library.simple_registry import singleton
 from ingot.nn.utils.stateless import functional_call
-from ingot.utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_map, tree_unflatten
+from ingot.utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_map, tree_unflatten, treespec_pprint
 
 __all__ = [
     "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
@@ -234,7 +234,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
         if spec != out_spec:
             raise RuntimeError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
-                f"function. cotangents: {spec}, primal output: {out_spec}"
+                f"function. cotangents: {treespec_pprint(spec)}, primal output: {treespec_pprint(out_spec)}"
             )
         with _Differentiating():
             found = tree_unflatten(level.gradients(outputs, seeds), level.spec)
@@ -345,7 +345,7 @@ def jacrev(
                 seeds = [vector if i == k else ingot.zeros_like(o) for i, o in enumerate(outputs)]
                 rows.append(tree_flatten(pull_back(tree_unflatten(seeds, out_spec)))[0])
             parts = [
-                ingot.stack([row[j] for row in rows]).reshape(*out.shape, *x.shape)
+                ingot.stack([row[j] for row in rows]).reshape((*out.shape, *x.shape))
                 if rows else x.new_zeros((*out.shape, *x.shape))
                 for j, x in enumerate(columns)
             ]  # fmt: skip
@@ -390,7 +390,7 @@ def jacfwd(func: Callable, argnums: Any = 0, has_aux: bool = False, *, randomnes
             parts = []
             for x, pushed in zip(inputs, columns):
                 stacked = ingot.stack([p[j] for p in pushed], -1) if pushed else out.new_zeros((*out.shape, 0))
-                parts.append(stacked.reshape(*out.shape, *x.shape))
+                parts.append(stacked.reshape((*out.shape, *x.shape)))
             found = tree_unflatten(parts, in_spec)
             blocks.append(found if isinstance(argnums, tuple) else found[0])
         result = tree_unflatten(blocks, out_spec)
@@ -442,7 +442,7 @@ def _batch_size(flat: list, dims: list, in_dims: Any, name: str) -> int:
             )
         if not -leaf.dim() <= dim < leaf.dim():
             raise ValueError(
-                f"{where}, but that input is a Tensor of dimensionality {leaf.dim()} so expected in_dim to satisfy "
+                f"{where.replace('an input', 'some input')}, but that input is a Tensor of dimensionality {leaf.dim()} so expected in_dim to satisfy "
                 f"-{leaf.dim()} <= in_dim < {leaf.dim()}."
             )
         sizes.append(leaf.size(dim))
@@ -585,7 +585,8 @@ def _by_rule(rule: Callable, flat: list, spec: Any, dims: list, info: VmapInfo) 
 
 _ITEM = (
     "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
-    "please try to rewrite what you're doing with other operations."
+    "please try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch "
+    "internals, please file a bug report."
 )
 
 

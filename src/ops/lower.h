@@ -19,6 +19,17 @@ ig_decompose_fn ig_lower_embedding_dense_backward;
 ig_decompose_outs_fn ig_lower_layer_norm_backward;
 ig_decompose_outs_fn ig_lower_batch_norm_backward;
 
+// Operators that programs keep unless a table asks (ops/nn/lower_forward.c).
+ig_decompose_fn ig_lower_gelu;
+ig_decompose_fn ig_lower_leaky_relu;
+ig_decompose_fn ig_lower_hardtanh;
+ig_decompose_fn ig_lower_addmm;
+ig_decompose_fn ig_lower_embedding;
+ig_decompose_fn ig_lower_softmax;
+ig_decompose_fn ig_lower_log_softmax;
+ig_decompose_outs_fn ig_lower_layer_norm;
+ig_decompose_outs_fn ig_lower_group_norm;
+
 // Losses (ops/lower_loss.c).
 ig_decompose_outs_fn ig_lower_nll_loss_forward;
 ig_decompose_fn ig_lower_nll_loss_backward;

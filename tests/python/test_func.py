@@ -134,3 +134,17 @@ def test_vmap_over_an_operator_of_others() -> None:
     x = ingot.arange(6.0).reshape(2, 3)
     assert ingot.equal(ingot.vmap(lambda row: scale(row, 2.0) + 1)(x), x * 2 + 1)
     assert ingot.equal(ingot.vmap(lambda row: scale(row, 2.0), in_dims=1, out_dims=1)(x), x * 2)
+
+
+def test_jacobians_of_numbers():
+    """Outputs and inputs without dimensions."""
+    x = ingot.tensor(2.0)
+    assert jacrev(lambda t: t**3)(x).item() == 12 and jacrev(lambda t: t**3)(x).shape == ()
+    assert ingot.func.jacfwd(lambda t: t**3)(x).item() == 12
+
+
+def test_names_given_twice_are_all_named():
+    layer = ingot.nn.Linear(2, 2)
+    state = dict(layer.named_parameters())
+    with pytest.raises(ValueError, match=r"\['weight', 'bias'\] appeared in multiple dictionaries"):
+        functional_call(layer, (state, state), ingot.ones(1, 2))

@@ -287,3 +287,56 @@ def test_tables_of_decompositions():
 def test_counts_of_arguments():
     with pytest.raises(RuntimeError, match="Tracing expected 2 arguments but got 1 concrete arguments"):
         make_fx(lambda x, y=3: x + y)(torch.ones(1))
+
+
+_ATEN = torch.ops.aten
+_KEPT = {
+    "gelu": (lambda x: torch.nn.functional.gelu(x), [_ATEN.gelu], "mul mul erf add mul"),
+    "gelu, tanh": (
+        lambda x: torch.nn.functional.gelu(x, approximate="tanh"), [_ATEN.gelu],
+        "mul mul mul add mul mul tanh add mul",
+    ),
+    "gelu, half": (
+        lambda x: torch.nn.functional.gelu(x.half()), [_ATEN.gelu],
+        "_to_copy _to_copy mul mul erf add mul _to_copy",
+    ),
+    "leaky_relu": (lambda x: torch.nn.functional.leaky_relu(x, 0.2), [_ATEN.leaky_relu], "gt mul where"),
+    "hardtanh": (lambda x: torch.nn.functional.relu6(x), [_ATEN.hardtanh], "clamp"),
+    "addmm": (lambda x: torch.addmm(x[0, :3], x, x.T, beta=2), [_ATEN.addmm], "select slice permute mm mul mul add"),
+    "addmm, beta 0": (lambda x: torch.addmm(x, x, x.T @ x, beta=0), [_ATEN.addmm], "permute mm mm mul"),
+    "embedding": (lambda x: torch.nn.functional.embedding(x.argmax(0), x), [_ATEN.embedding], "argmax index_select"),
+    "_softmax": (lambda x: x.softmax(-1), [_ATEN._softmax], "amax sub exp sum div"),
+    "_log_softmax": (lambda x: x.log_softmax(0), [_ATEN._log_softmax], "amax sub exp sum log sub"),
+    "native_layer_norm": (
+        lambda x: torch.nn.functional.layer_norm(x, (4,), x[0], x[1]), [_ATEN.native_layer_norm],
+        "select select var_mean add rsqrt sub mul mul add",
+    ),
+    "native_group_norm": (
+        lambda x: torch.nn.functional.group_norm(x[None].transpose(1, 2), 2), [_ATEN.native_group_norm],
+        "unsqueeze transpose view var_mean add rsqrt sub mul view",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _KEPT)
+def test_operators_that_programs_keep_have_decompositions(name):
+    function, ops, expected = _KEPT[name]
+    x = torch.randn(3, 4, generator=torch.Generator().manual_seed(0))
+    gm = make_fx(function, decomposition_table=torch._decomp.get_decompositions(ops))(x)
+    calls = [n.target for n in gm.graph.nodes if n.op == "call_function"]
+    names = [t._schema.name.partition("::")[2] for t in calls if hasattr(t, "_schema")]
+    assert " ".join(names) == expected
+    assert torch.allclose(gm(x), function(x), atol=1e-3 if "half" in name else 1e-6)
+
+
+def test_decompositions_are_called_as_the_program_calls():
+    """A function of a table need not know of arguments that a call leaves out."""
+    seen = []
+
+    def twice(*args, **kwargs):
+        seen.append((len(args), sorted(kwargs)))
+        return torch.mul(args[0], 2)
+
+    make_fx(lambda x: x + x, decomposition_table={_ATEN.add.Tensor: twice})(torch.ones(2))
+    make_fx(lambda x: torch.add(x, x, alpha=3), decomposition_table={_ATEN.add.Tensor: twice})(torch.ones(2))
+    assert seen == [(2, []), (2, ["alpha"])]

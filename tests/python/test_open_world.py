@@ -282,3 +282,27 @@ def test_flattening_functions_have_the_names_that_packages_register():
     _pytree.register_pytree_flatten_spec(Cache, _pytree._dict_flatten_spec, _pytree._dict_flatten_spec_exact_match)
     spec = pytree.tree_flatten(Cache(a=1, b=2))[1]
     assert _pytree.tree_flatten_spec(Cache(b=4, a=3), spec) == [3, 4]
+
+
+@pytest.mark.parametrize("map_name", ["matrix_exp", "cayley", "householder"])
+@pytest.mark.parametrize("sizes", [(2, 2), (3, 2), (2, 3)])
+def test_an_orthogonal_weight_is_a_point_and_a_base(map_name, sizes):
+    """With a base, the parameter starts as -1, whatever the map; without, no base is in the state."""
+    layer = ingot.nn.utils.parametrizations.orthogonal(ingot.nn.Linear(*sizes), orthogonal_map=map_name)
+    assert list(layer.state_dict()) == ["bias", "parametrizations.weight.original", "parametrizations.weight.0.base"]
+    point = layer.parametrizations.weight.original
+    assert ingot.equal(point, -ingot.eye(*point.shape))
+    w = layer.weight if sizes[1] >= sizes[0] else layer.weight.mT
+    assert ingot.allclose(w @ w.mT if w.shape[0] <= w.shape[1] else w.mT @ w, ingot.eye(min(sizes)), atol=1e-6)
+    if map_name == "householder":
+        layer = ingot.nn.utils.parametrizations.orthogonal(
+            ingot.nn.Linear(*sizes), orthogonal_map=map_name, use_trivialization=False
+        )
+        assert list(layer.state_dict()) == ["bias", "parametrizations.weight.original"]
+
+
+def test_modules_without_data_are_not_moved():
+    layer = ingot.nn.Linear(2, 2, device="meta")
+    with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor; no data!.*to_empty"):
+        layer.to("cpu")
+    assert layer.to("meta").weight.is_meta and layer.to_empty(device="cpu").weight.device.type == "cpu"

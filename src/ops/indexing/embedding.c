@@ -301,6 +301,7 @@ IG_OP(embedding) = {
     .run = embedding_run,
     .vjp = embedding_vjp,
     .keep = "indices",
+    .lower = ig_lower_embedding,
     .samples =
         "f32[5,4], i64[3]:<5 | f32[5,4], i32[2,3]:<1, 1 | f32[5,4], i64[]:<5 | f32[5,4], i64[0]",
     .waive = "refusal: the class depends on the kernel that PyTorch takes",

@@ -616,6 +616,7 @@ IG_OP(addmm) = {
     .run = addmm_run,
     .vjp = addmm_vjp,
     .keep = "mat1, mat2",
+    .lower = ig_lower_addmm,
     .samples =
         "f32[5], f32[3,4], f32[4,5] | f32[3,1], f32[3,4], f32[5,4].T, beta=0.5, alpha=2 | "
         "f32[3,5], f32[3,4], f32[4,5], beta=0",

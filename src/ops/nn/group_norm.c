@@ -5,6 +5,7 @@
 #include "op/formula.h"
 #include "op/refuse.h"
 #include "op/shape.h"
+#include "ops/lower.h"
 #include "ops/operand.h"
 
 // input, weight, bias, N, C, HxW, group, eps -> output, mean, rstd
@@ -297,6 +298,7 @@ IG_OP(native_group_norm) = {
     .run = group_norm_run,
     .vjp = group_norm_vjp,
     .keep = "input, weight, result1, result2",
+    .lower_outs = ig_lower_group_norm,
     .samples =
         "f32[2,4,3], f32[4], f32[4], 2, 4, 3, 2, 0.00001 | f32[2,4,3], None, None, 2, "
         "4, 3, 4, 0.00001",

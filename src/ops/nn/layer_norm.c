@@ -361,6 +361,7 @@ IG_OP(native_layer_norm) = {
     .vjp = layer_norm_vjp,
     .diff_results = 1,
     .keep = "input, weight, bias, result1, result2",
+    .lower_outs = ig_lower_layer_norm,
     .samples =
         "f32[3,5], [5], f32[5], f32[5], 1e-5 | f32[2,3,4], [3,4], None, None, 1e-5 | "
         "f32[4,3].T, [4], f32[4], None, 0.1",

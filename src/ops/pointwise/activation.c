@@ -363,6 +363,7 @@ IG_OP(gelu) = {
     .tile = {[IG_F32] = gelu_f32, [IG_F64] = gelu_f64},
     .vjp = gelu_vjp,
     .keep = "self",
+    .lower = ig_lower_gelu,
     .samples = "f32[3,5] | f32[3,5], approximate='tanh' | f32[]",
 };
 IG_OP(gelu_backward) = {
@@ -401,6 +402,7 @@ IG_OP(hardtanh) = {
     .tile = {[IG_F32] = hardtanh_f32, [IG_F64] = hardtanh_f64, [IG_I64] = hardtanh_i64},
     .vjp = hardtanh_vjp,
     .keep = "self",
+    .lower = ig_lower_hardtanh,
     .samples = "f32[3,5] | f32[3,5], -0.5, 0.5 | i64[3], 0, 6",
 };
 IG_OP(hardtanh_backward) = {

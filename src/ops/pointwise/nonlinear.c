@@ -3,6 +3,7 @@
 // has no operator of the name, the decomposition is PyTorch's and the tile is the same in one pass.
 #include "kernels/vmath.h"
 #include "op/refuse.h"
+#include "ops/lower.h"
 #include "ops/tile.h"
 
 #define NUMBER(i) ig_value_f64(&t->args[i])
@@ -395,6 +396,7 @@ IG_OP(leaky_relu) = {
     .quantized = IG_QUANT_FLOAT,
     PAIR(leaky_relu),
     .keep = "self",
+    .lower = ig_lower_leaky_relu,
     .samples = "f32[3,5] | f32[] | f32[4,2].T, negative_slope=0.2",
 };
 IG_OP(leaky_relu_backward) = {

@@ -195,6 +195,7 @@ IG_OP(_softmax) = {
     .run = softmax_run,
     .vjp = softmax_vjp,
     .keep = "result",
+    .lower = ig_lower_softmax,
     .samples = ROWS,
 };
 IG_OP(_log_softmax) = {
@@ -205,6 +206,7 @@ IG_OP(_log_softmax) = {
     .variant = LOG,
     .vjp = log_softmax_vjp,
     .keep = "result",
+    .lower = ig_lower_log_softmax,
     .samples = ROWS,
 };
 IG_OP(_softmax_backward_data) = {

@@ -881,6 +881,11 @@ class Module:
             )
 
         def convert(t: Tensor) -> Tensor:
+            if t.is_meta and device is not None and ingot.device(device).type != "meta":
+                raise NotImplementedError(
+                    "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
+                    "torch.nn.Module.to() when moving module from meta to a different device."
+                )
             options: dict[str, Any] = {"non_blocking": non_blocking} if non_blocking else {}
             if device is not None:
                 options["device"] = device

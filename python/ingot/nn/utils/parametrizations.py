@@ -130,8 +130,8 @@ class _Orthogonal(Module):
             raise ValueError("The householder parametrization does not support complex tensors.")
         self.shape = weight.shape
         self.orthogonal_map = orthogonal_map
-        self.register_buffer("base", None)
         if use_trivialization:
+            self.register_buffer("base", None)
             self.right_inverse = self._trivialized_inverse  # type: ignore[method-assign]
             self._trivial = True
         else:
@@ -160,13 +160,14 @@ class _Orthogonal(Module):
             tau = 2.0 / (1.0 + (below * below).sum(dim=-2))
             q = ingot.linalg.householder_product(below, tau)
             q = q * x.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
-        if self.base is not None:
+        if self._trivial and self.base is not None:
             q = self.base @ q
         return q.mT if transposed else q
 
     @no_grad()
     def _trivialized_inverse(self, q: Tensor) -> Tensor:
-        """The base takes the value; the parameter is the point that the map takes to the identity."""
+        """The base takes the value; the parameter is the point -1 that every map takes to the identity: the exponential
+        and Cayley's map see only what is below the diagonal."""
         if q.shape != self.shape:
             raise ValueError(
                 f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {q.shape}."
@@ -174,21 +175,15 @@ class _Orthogonal(Module):
         transposed = q.size(-2) < q.size(-1)
         matrix = q.mT if transposed else q
         n, k = matrix.size(-2), matrix.size(-1)
-        if self.orthogonal_map == _OrthMaps.householder:
-            packed, tau = ingot.geqrf(matrix)
-            packed.diagonal(dim1=-2, dim2=-1).sign_()
-            packed.diagonal(dim1=-2, dim2=-1)[tau == 0.0] *= -1
-            return packed.mT if transposed else packed
         if n == k:
             near = _is_orthogonal(matrix)
             self.base = (matrix if near else _make_orthogonal(matrix)).clone(memory_format=_C.contiguous_format)
-            zero = ingot.zeros_like(q)
         else:
             full = ingot.cat([matrix, matrix.new_empty(*matrix.shape[:-2], n, n - k).normal_()], dim=-1)
             self.base = _make_orthogonal(full).clone(memory_format=_C.contiguous_format)
-            zero = ingot.zeros_like(q)
-        zero.diagonal(dim1=-2, dim2=-1).fill_(0.0)
-        return zero
+        point = ingot.zeros_like(q)
+        point.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
+        return point
 
     @no_grad()
     def right_inverse(self, q: Tensor) -> Tensor:

@@ -96,10 +96,10 @@ def functional_call(
     if isinstance(parameters_and_buffers, (tuple, list)):
         merged: dict[str, Tensor] = {}
         for part in parameters_and_buffers:
-            twice = set(part) & set(merged)
+            twice = [name for name in part if name in merged]
             if twice:
                 raise ValueError(
-                    f"{sorted(twice)[0]} appeared in multiple dictionaries; behavior of functional call is ambiguous"
+                    f"{twice} appeared in multiple dictionaries; behavior of functional call is ambiguous"
                 )
             merged.update(part)
         parameters_and_buffers = merged
