@@ -24,17 +24,17 @@
 // ---- module.c: state, contexts, errors ----
 
 typedef struct py_state {
-  ig_ctx *main;                // context of the importing thread
-  PyObject *module;            // ingot._C
-  PyObject *files;             // keeps names of source files alive: nodes point at their text
-  PyObject *package;           // folder of the package: its frames are not user frames
-  PyObject *guard_error;       // GuardOnDataDependentSymNode
-  PyObject *constraint_error;  // ConstraintViolationError
-  atomic_int dtype;            // torch.set_default_dtype: for all threads
+  ig_ctx *main;                  // context of the importing thread
+  PyObject *module;              // ingot._C
+  PyObject *files;               // keeps names of source files alive: nodes point at their text
+  PyObject *package;             // folder of the package: its frames are not user frames
+  PyObject *guard_error;         // GuardOnDataDependentSymNode
+  PyObject *constraint_error;    // ConstraintViolationError
+  atomic_int dtype;              // torch.set_default_dtype: for all threads
   const struct ig_draws *draws;  // random numbers in new threads: of the environment's level
-  PyObject *disabled;          // what a class assigns to __torch_function__ to disable it
-  bool overriding;             // some object with __torch_function__ exists
-  struct ig_sunit *unit;       // of scripts and traces, see sgraph.h; NULL: none yet
+  PyObject *disabled;            // what a class assigns to __torch_function__ to disable it
+  bool overriding;               // some object with __torch_function__ exists
+  struct ig_sunit *unit;         // of scripts and traces, see sgraph.h; NULL: none yet
 } py_state;
 extern py_state py;
 

@@ -30,28 +30,28 @@ typedef struct ig_mode_autocast {
 } ig_mode_autocast;
 
 // X(NAME, type, field): what a scope can change.
-#define IG_MODE_LIST(X)                                                                         \
-  X(CAPTURE, struct ig_graph *, capture)         /* not NULL: calls are recorded here */        \
-  X(REWRITE, const struct ig_rewrite *, rewrite) /* called first while recording */             \
-  X(INTERCEPT, const ig_intercept *, intercept)  /* answers calls instead of the engine */      \
-  X(SYM, struct ig_sym *, sym)                   /* symbols of the open capture */              \
-  X(AMBIENT, struct ig_sym *, ambient)     /* of the enclosing fake mode, retained; or NULL */  \
-  X(RENEWAL, struct ig_renewal *, renewal) /* not NULL: unbacked symbols are taken from here */ \
-  X(GIVEN, const struct ig_node *, given)  /* this call is repeated, with the same results */   \
-  X(DRAFT, struct ig_draft *, draft) /* not NULL: examples decide data-dependent questions */   \
-  X(WATCH, const struct ig_watch *, watch) /* called with every value that a graph computes */  \
-  X(GROUP, struct ig_tape_entry *, group)  /* of the operator whose parts are recorded */       \
-  X(CLOCK, uint64_t, clock)                /* of tape entries and hooks */                      \
-  X(GENERATOR, struct ig_generator *, generator) /* default one, created on first use */        \
-  X(DRAWS, const struct ig_draws *, draws) /* as of which release; NULL: 2.5 (op/random.h) */   \
-  X(NEED, const struct ig_defer_need *, need)    /* what waiting tensors are needed for */      \
-  X(DEVICE, ig_device, device)                   /* device of the host's factories */           \
-  X(AUTOCAST, ig_mode_autocast, autocast)        /* the regions */                              \
-  X(AUTOCASTS, bool, autocasts) /* one of them is active, and operands are cast */              \
-  X(FAKE, bool, fake)           /* all results are fake */                                      \
-  X(NO_GRAD, bool, no_grad)     /* do not record a tape */                                      \
-  X(UNSEEN, bool, unseen)       /* operands do not answer calls */                              \
-  X(INFERENCE, bool, inference) /* results never get history */
+#define IG_MODE_LIST(X)                                                                          \
+  X(CAPTURE, struct ig_graph *, capture)         /* not NULL: calls are recorded here */         \
+  X(REWRITE, const struct ig_rewrite *, rewrite) /* called first while recording */              \
+  X(INTERCEPT, const ig_intercept *, intercept)  /* answers calls instead of the engine */       \
+  X(SYM, struct ig_sym *, sym)                   /* symbols of the open capture */               \
+  X(AMBIENT, struct ig_sym *, ambient)     /* of the enclosing fake mode, retained; or NULL */   \
+  X(RENEWAL, struct ig_renewal *, renewal) /* not NULL: unbacked symbols are taken from here */  \
+  X(GIVEN, const struct ig_node *, given)  /* this call is repeated, with the same results */    \
+  X(DRAFT, struct ig_draft *, draft) /* not NULL: examples decide data-dependent questions */    \
+  X(WATCH, const struct ig_watch *, watch) /* called with every value that a graph computes */   \
+  X(GROUP, struct ig_tape_entry *, group)  /* of the operator whose parts are recorded */        \
+  X(CLOCK, uint64_t, clock)                /* of tape entries and hooks */                       \
+  X(GENERATOR, struct ig_generator *, generator) /* default one, created on first use */         \
+  X(DRAWS, const struct ig_draws *, draws)    /* as of which release; NULL: 2.5 (op/random.h) */ \
+  X(NEED, const struct ig_defer_need *, need) /* what waiting tensors are needed for */          \
+  X(DEVICE, ig_device, device)                /* device of the host's factories */               \
+  X(AUTOCAST, ig_mode_autocast, autocast)     /* the regions */                                  \
+  X(AUTOCASTS, bool, autocasts)               /* one of them is active, and operands are cast */ \
+  X(FAKE, bool, fake)                         /* all results are fake */                         \
+  X(NO_GRAD, bool, no_grad)                   /* do not record a tape */                         \
+  X(UNSEEN, bool, unseen)                     /* operands do not answer calls */                 \
+  X(INFERENCE, bool, inference)               /* results never get history */
 
 enum {
 #define X(name, type, field) IG_MODE_AT_##name,
