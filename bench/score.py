@@ -5,8 +5,8 @@
 
 The model is a stack of linear layers and ReLUs, with one thread. `bare` opens a session and runs it over an array that
 is in memory, batch by batch, keeping the results; the others are whole jobs: they read the data, run the model, write
-the parts to the disk and then the output. All of them open the model anew. They are measured in turn, and the medians are
-printed; `share` is of the rows per second of `bare`, `processor` the same in processor time of this process, which
+the parts to the disk and then the output. All of them open the model anew. They are measured in turn, and the medians
+are printed; `share` is of the rows per second of `bare`, `processor` the same in processor time of this process, which
 says more where others use the machine, and `alone` that of the thread that runs the model: what is left if reading
 and writing have a core of their own. Jobs of Ray run on a cluster of this machine that is started
 before. Formats and engines whose packages are missing are left out, by name.
