@@ -3,10 +3,12 @@
 
     python bench/score.py [--rows 40000] [--width 512] [--layers 6] [--batch 64] [--rounds 5] [--engines local,ray]
 
-The model is a stack of linear layers and ReLUs. `bare` opens a session and runs it over an array that is in memory,
-batch by batch, keeping the results; the others are whole jobs: they read the data, run the model, write the parts
-to the disk and then the output. All of them open the model anew. They are measured in turn, and the medians are
-printed; `share` is of the rows per second of `bare`. Jobs of Ray run on a cluster of this machine that is started
+The model is a stack of linear layers and ReLUs, with one thread. `bare` opens a session and runs it over an array that
+is in memory, batch by batch, keeping the results; the others are whole jobs: they read the data, run the model, write
+the parts to the disk and then the output. All of them open the model anew. They are measured in turn, and the medians
+are printed; `share` is of the rows per second of `bare`, `processor` the same in processor time of this process, which
+says more where others use the machine, and `alone` that of the thread that runs the model: what is left if reading
+and writing have a core of their own. Jobs of Ray run on a cluster of this machine that is started
 before. Formats and engines whose packages are missing are left out, by name.
 """
 
@@ -20,11 +22,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy
 
 import ingot
 from ingot.batch import score
+from ingot.batch.job import Job
 
 
 def make_model(path: pathlib.Path, width: int, layers: int) -> None:
@@ -66,6 +70,34 @@ def start_ray(cpus: int) -> None:
     logging.getLogger("ray.data").setLevel(logging.ERROR)
 
 
+class Computing:
+    """Seconds of processor time that jobs spend in running the model."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        compute = Job.compute
+
+        def timed(job: Job, *arguments: Any) -> Any:
+            begin = time.thread_time()
+            try:
+                return compute(job, *arguments)
+            finally:
+                self.seconds += time.thread_time() - begin
+
+        Job.compute = timed
+
+
+def report(rows: int, times: dict[str, list[tuple[float, float, float]]]) -> None:
+    """A line per way. times: seconds by the clock, of the processor and in the model, per round."""
+    print(f"{'':16} {'rows/s':>9} {'seconds':>8} {'share':>6} {'processor':>9} {'alone':>6}")
+    for name, found in times.items():
+        clock = statistics.median(t[0] for t in found)
+        ratios = [[b[k] / max(t[k], 1e-9) for t, b in zip(found, times["bare"])] for k in range(3)]
+        clock_share, processor, alone = map(statistics.median, ratios)
+        rest = f"{processor:9.1%} {alone:6.1%}" if not name.startswith("ray") else ""  # is in other processes
+        print(f"{name:16} {rows / clock:9.0f} {clock:8.3f} {clock_share:6.1%} {rest}")
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser()
@@ -76,6 +108,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--engines", default="local")
     options = parser.parse_args()
+    ingot.set_num_threads(1)
     x = numpy.random.default_rng(0).standard_normal((options.rows, options.width)).astype("float32")
     with tempfile.TemporaryDirectory() as text:
         folder = pathlib.Path(text)
@@ -93,17 +126,16 @@ def main() -> None:
                 ways[f"{engine}, {kind}"] = lambda engine=engine, kind=kind, path=path: score(
                     model, path, folder / f"out.{kind}", batch=options.batch, engine=engine, workers=1
                 )
-        seconds: dict[str, list[float]] = {name: [] for name in ways}
+        computing = Computing()
+        times: dict[str, list[tuple[float, float, float]]] = {name: [] for name in ways}
         for _ in range(options.rounds):
             for name, way in ways.items():
-                begin = time.perf_counter()
+                computing.seconds = 0.0
+                clock, processor, thread = time.perf_counter(), time.process_time(), time.thread_time()
                 way()
-                seconds[name].append(time.perf_counter() - begin)
-        base = statistics.median(seconds["bare"])
-        print(f"{'':16} {'rows/s':>9} {'seconds':>8} {'share':>6}")
-        for name, times in seconds.items():
-            middle = statistics.median(times)
-            print(f"{name:16} {options.rows / middle:9.0f} {middle:8.3f} {base / middle:6.1%}")
+                inside = time.thread_time() - thread if name == "bare" else computing.seconds
+                times[name].append((time.perf_counter() - clock, time.process_time() - processor, inside))
+        report(options.rows, times)
 
 
 if __name__ == "__main__":

@@ -97,7 +97,7 @@ $ ingot shapes --json item_size.pt2
 $ ingot convert derived_dims.pt2 d.onnx --no-check && ingot rename d.onnx rows.onnx --dims s77=rows 2>/dev/null && ingot shapes rows.onnx
 inputs
   x dim 0                  rows         0 to any
-  y dim 0                  2*s77 + 1    0 to any
+  y dim 0                  2*rows + 1   0 to any
 sizes
   rows                    0 to any         x dim 0
   2*rows + 1              5 to any         y dim 0

@@ -214,6 +214,29 @@ def test_wrong_questions(model: pathlib.Path, tmp_path: pathlib.Path, change: di
     assert sorted(os.listdir(tmp_path)) == ["in.npz"]
 
 
+def test_nothing_that_is_read_is_overwritten(model: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    data = tmp_path / "in.npz"
+    numpy.savez(data, x=rows(3))
+    before = data.read_bytes()
+    (tmp_path / "link.npz").symlink_to("in.npz")
+    for output, bad in ((data, None), (tmp_path / "link.npz", None), (tmp_path / "out.npz", data),
+                        (tmp_path / "out.npz", tmp_path / "out.npz"), (tmp_path / "out.npz", model)):
+        with pytest.raises(ValueError, match="cannot be the same file"):
+            score(model, data, output, bad=bad)
+    assert data.read_bytes() == before
+    with pytest.raises(FileNotFoundError, match="no such folder"):
+        score(model, data, tmp_path / "missing" / "out.npz")
+    assert sorted(os.listdir(tmp_path)) == ["in.npz", "link.npz"]
+
+
+def test_kept_columns_have_names_of_their_own(model: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    numpy.savez(tmp_path / "in.npz", x=rows(3), row=numpy.arange(3), linear=numpy.arange(3), id=numpy.arange(3))
+    for keep, words in ((("row",), "numbers of the rows"), (("linear",), "an output"), (("id", "id"), "twice")):
+        with pytest.raises(ValueError, match=words):
+            score(model, tmp_path / "in.npz", tmp_path / "out.npz", keep=keep)
+    score(model, tmp_path / "in.npz", tmp_path / "out.npz", keep=("id", "linear"), outputs=("sum_1",))
+
+
 def test_another_job_is_not_taken_up(model: pathlib.Path, tmp_path: pathlib.Path) -> None:
     numpy.savez(tmp_path / "in.npz", x=rows(300))
 
@@ -350,6 +373,35 @@ def test_parquet(model: pathlib.Path, tmp_path: pathlib.Path, ending: str) -> No
     assert found["row"].to_pylist() == good and found["id"].to_pylist() == [f"r{i}" for i in good]
     numpy.testing.assert_allclose(numpy.array(found["linear"].to_pylist()), torch.open(model)(x)[0][good], rtol=1e-5,
                                   atol=1e-6)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_fields_of_structs_are_columns(model: pathlib.Path, tmp_path: pathlib.Path, ending: str) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    x = rows(50)
+    lists = [row.tolist() for row in x]
+    lists[7] = [1.0, None, 2.0, 3.0]
+    inner = [None if i == 5 else {"x": row, "tag": {"id": i}} for i, row in enumerate(lists)]
+    kind = pyarrow.struct([("x", pyarrow.list_(pyarrow.float32())), ("tag", pyarrow.struct([("id", pyarrow.int64())]))])
+    values = pyarrow.table({"a.b": list(range(50)), "a": pyarrow.array(inner, kind)})
+    data = tmp_path / f"in.{ending}"
+    if ending == "parquet":
+        pytest.importorskip("pyarrow.parquet").write_table(values, data, row_group_size=16)
+    else:
+        with pytest.importorskip("pyarrow.ipc").new_file(data, values.schema) as file:
+            file.write_table(values, max_chunksize=16)
+    assert open_source(str(data)).columns == ["a.b", "a", "a.x", "a.tag", "a.tag.id"]
+    out = tmp_path / "out.csv"
+    report = score(model, data, out, inputs={"x": "a.x"}, keep=("a.tag.id", "a.b", "a.tag"), part_rows=20)
+    assert (report.scored, report.bad) == (48, 2)
+    found = Csv(str(out)).read(["a.tag.id", "a.b", "a.tag"], 0, 48)
+    good = [str(i) for i in range(50) if i not in (5, 7)]
+    assert found["a.tag.id"] == found["a.b"] == good and found["a.tag"][0] == '{"id": 0}'
+    reasons = [json.loads(line) for line in (tmp_path / "out.csv.bad.jsonl").read_text().splitlines()]
+    assert [r["row"] for r in reasons] == [5, 7] and "[1.0, None, 2.0, 3.0]" in reasons[1]["reason"]
+    data.write_bytes(data.read_bytes()[:20])
+    with pytest.raises(ValueError, match=f"in.{ending}: "):
+        open_source(str(data))
 
 
 def test_rows_of_different_lengths(tmp_path: pathlib.Path) -> None:

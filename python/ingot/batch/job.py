@@ -220,6 +220,29 @@ def _contents(path: str) -> str:
     return digest.hexdigest()
 
 
+def _check_names(predictor: Predictor, keep: list[str]) -> None:
+    """Kept columns stand beside the numbers of the rows and the outputs."""
+    predictor.rows()  # says which outputs there are if others are asked for
+    names = ["row", *(predictor.chosen or [port.name for port in predictor.ports()[1]])]
+    clash = [name for name in keep if name in names]
+    twice = [name for name in keep if keep.count(name) > 1]
+    if clash:
+        what = "the numbers of the rows" if clash[0] == "row" else "an output of the model"
+        raise ValueError(f"column {clash[0]!r} cannot be kept: the results have a column of that name, {what}")
+    if twice:
+        raise ValueError(f"column {twice[0]!r} is to be kept twice")
+
+
+def _check_files(predictor: Predictor, data: str, output: str, bad: str) -> None:
+    """Nothing that is written takes the place of something else that is read or written."""
+    used = {"the data": data, "the model": predictor.path, "the results": output, "the bad rows": bad}
+    places: dict[str, str] = {}
+    for what, path in used.items():
+        other = places.setdefault(os.path.realpath(path), what)
+        if other != what:
+            raise ValueError(f"{path}: {other} and {what} cannot be the same file")
+
+
 def _default_keep(source: Source, output: str) -> list[str]:
     return ["file"] if "file" in source.columns and kind_of(output) != "npz" else []
 
@@ -268,12 +291,15 @@ def score(
     data, target = os.fspath(data), os.fspath(output)
     if kind_of(target) == "images":
         raise ValueError(f"{target}: is a folder; expected the name of a .parquet, .arrow, .csv or .npz file")
+    side = os.fspath(bad) if bad else target + ".bad.jsonl"
+    _check_files(predictor, data, target, side)
     images = _image_form(predictor, mean, std) if os.path.isdir(data) else None
     source = open_source(data, images)
     kept = list(keep) if keep is not None else _default_keep(source, target)
     unknown = [name for name in kept if name not in source.columns]
     if unknown:
         raise ValueError(f"{data}: no column {unknown[0]!r} to keep; its columns are {', '.join(source.columns)}")
+    _check_names(predictor, kept)
     size = predictor.batch_size() or batch
     rows = part_rows or max(size, PART_ROWS // size * size)
     description = {
@@ -298,5 +324,5 @@ def score(
         finished += stop - start
         if progress:
             progress(finished, source.rows)
-    scored, wrong = _finish(job, target, os.fspath(bad) if bad else target + ".bad.jsonl", kept)
+    scored, wrong = _finish(job, target, side, kept)
     return Report(source.rows, scored, wrong, job.parts(), len(done), time.monotonic() - begin)

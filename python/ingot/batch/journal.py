@@ -51,11 +51,14 @@ class Journal:
                     f"{found.get(differs[0])!r} instead of {job[differs[0]]!r}. --fresh discards it"
                 )
             return
+        parent = os.path.dirname(os.path.abspath(self.folder))
+        if not os.path.isdir(parent):
+            raise FileNotFoundError(f"{parent}: no such folder; the results and the parts that are done go there")
         self.remove()  # parts without a job are what is left of one whose removal was interrupted
         os.makedirs(self.folder, exist_ok=True)
         with replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
             json.dump(job, file, indent=1)
-        sync_folder(os.path.dirname(os.path.abspath(self.folder)))
+        sync_folder(parent)
 
     def _path(self, part: int) -> str:
         return os.path.join(self.folder, f"{self.digest}-{part:09d}.npz")

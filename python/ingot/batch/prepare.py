@@ -121,6 +121,8 @@ def _one(row: Row, shape: tuple[int | None, ...], value: Any) -> tuple[numpy.nda
         if isinstance(value, str):
             value = _from_text(value, row.dtype, shape)
         array = numpy.array(value)
+        if array.dtype == object:
+            raise ValueError
         if not numpy.can_cast(array.dtype, row.dtype, "same_kind"):
             return None, f"input {row.name!r}: found {array.dtype}, expected {row.dtype}"
     except (ValueError, TypeError, OverflowError, KeyError, RecursionError):

@@ -59,7 +59,7 @@ def _cells(column: Any) -> list[Any]:
     """Numbers and texts as they are, lists as JSON."""
     values = column.to_pylist() if hasattr(column, "to_pylist") else list(column)
     plain = [v.tolist() if isinstance(v, numpy.ndarray | numpy.generic) else v for v in values]
-    return [json.dumps(v) if isinstance(v, list) else v for v in plain]
+    return [json.dumps(v, default=str) if isinstance(v, list | dict) else v for v in plain]
 
 
 def _arrow(path: str, kind: str, pieces: Iterator[Piece], varying: set[str]) -> None:

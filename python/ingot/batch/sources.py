@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import codecs
 import concurrent.futures
+import contextlib
 import csv
 import hashlib
 import io
 import math
 import os
 import zipfile
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy
@@ -107,21 +109,46 @@ class Npz(_Opened):
         return {name: self._arrays()[name][start:stop] for name in names}
 
 
+def _fields(parent: tuple[str, ...], field: Any) -> Iterator[tuple[str, ...]]:
+    """The field and, if it is a struct, those in it, as paths of names."""
+    path = (*parent, field.name)
+    yield path
+    if need("pyarrow").types.is_struct(field.type):
+        for i in range(field.type.num_fields):
+            yield from _fields(path, field.type.field(i))
+
+
 class Table(_Opened):
-    """Parquet and Arrow files: pieces (row groups, record batches) of which the last one read is kept."""
+    """Parquet and Arrow files: pieces (row groups, record batches) of which the last one read is kept. A field of a
+    struct is a column of its own: `struct.field`."""
 
     def __init__(self, path: str, kind: str) -> None:
         super().__init__(path)
         self.kind = kind
-        file = self._open()
-        if kind == "parquet":
-            counts = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
-            self.columns = file.schema_arrow.names
-        else:
-            counts = [file.get_batch(i).num_rows for i in range(file.num_record_batches)]
-            self.columns = file.schema.names
+        with self._named():
+            file = self._open()
+            if kind == "parquet":
+                counts = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+                schema = file.schema_arrow
+            else:
+                counts = [file.get_batch(i).num_rows for i in range(file.num_record_batches)]
+                schema = file.schema
+        paths = [found for field in schema for found in _fields((), field)]
+        paths.sort(key=len)  # a column whose name has a point comes before a field of the same name
+        self.paths: dict[str, tuple[str, ...]] = {}
+        for found in paths:
+            self.paths.setdefault(".".join(found), found)
+        self.columns = list(self.paths)
         self.starts = [0, *numpy.cumsum(counts, dtype=numpy.int64).tolist()]
         self.rows = self.starts[-1]
+
+    @contextlib.contextmanager
+    def _named(self) -> Iterator[None]:
+        """Errors of pyarrow do not say which file they are about."""
+        try:
+            yield
+        except need("pyarrow").ArrowException as error:
+            raise ValueError(f"{self.path}: {error}") from None
 
     def _open(self) -> Any:
         if self._file is None:
@@ -132,24 +159,31 @@ class Table(_Opened):
                 self._file = need("pyarrow.ipc").open_file(pyarrow.memory_map(self.path))
         return self._file
 
+    def _column(self, table: Any, name: str) -> Any:
+        top, *inner = self.paths[name]
+        column = table.column(top)
+        return need("pyarrow.compute").struct_field(column, inner) if inner else column
+
     def _piece(self, index: int, names: list[str]) -> Any:
         kept = getattr(self, "_kept", None)
         if kept is None or kept[0] != (index, tuple(names)):
-            file = self._open()
+            pyarrow, file = need("pyarrow"), self._open()
             if self.kind == "parquet":
                 table = file.read_row_group(index, columns=names)
             else:
-                table = need("pyarrow").Table.from_batches([file.get_batch(index)]).select(names)
+                table = pyarrow.Table.from_batches([file.get_batch(index)])
+            table = pyarrow.table({name: self._column(table, name) for name in names})
             self._kept = kept = ((index, tuple(names)), table)
         return kept[1]
 
     def read(self, names: list[str], start: int, stop: int) -> dict[str, Any]:
         pieces = []
-        for index, (first, end) in enumerate(zip(self.starts, self.starts[1:])):
-            if first < stop and end > start:
-                piece = self._piece(index, names)
-                pieces.append(piece.slice(max(start - first, 0), min(stop, end) - max(start, first)))
-        table = need("pyarrow").concat_tables(pieces)
+        with self._named():
+            for index, (first, end) in enumerate(zip(self.starts, self.starts[1:])):
+                if first < stop and end > start:
+                    piece = self._piece(index, names)
+                    pieces.append(piece.slice(max(start - first, 0), min(stop, end) - max(start, first)))
+            table = need("pyarrow").concat_tables(pieces)
         return {name: table.column(name) for name in names}
 
 
