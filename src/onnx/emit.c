@@ -139,6 +139,21 @@ static const char *unread_name(ig_onnx *x, const ig_onnx_node *n, size_t i) {
   return p && p->option == IG_ONNX_OPTIONAL ? "" : ig_onnx_fresh(x, n->op_type);
 }
 
+// What a sub-graph makes itself may be its output.
+static void note_local(ig_onnx *x, const char *name) {
+  ig_map_value *v = x->inside ? ig_map_put(&x->local, name) : NULL;
+  if (v) v->num = x->scope + 1;
+}
+
+const char *ig_onnx_as_output(ig_onnx *x, const char *name) {
+  const char *own = ig_onnx_file_name(x, name);
+  ig_map_value *v = ig_map_find(&x->local, own);
+  if (!v || v->num != x->scope + 1)
+    return ig_onnx_emit1(x, "Identity", name, ig_onnx_fresh(x, "out"));
+  v->num = 0;  // once
+  return own;
+}
+
 size_t ig_onnx_begin(ig_onnx *x, const ig_onnx_node *n) {
   ig_proto_writer *w = &x->w;
   const char *out = n->nouts ? n->outs[0] : n->out;
@@ -149,9 +164,11 @@ size_t ig_onnx_begin(ig_onnx *x, const ig_onnx_node *n) {
   for (size_t i = 0; n->many ? i < n->nmany : in[i] != NULL; i++)
     ig_proto_put_text(w, NODE_INPUT, ig_onnx_file_name(x, in[i]));
   ig_proto_put_text(w, NODE_OUTPUT, ig_onnx_file_name(x, out));
+  note_local(x, ig_onnx_file_name(x, out));
   for (size_t i = 1; i < n->nouts; i++) {
     const char *name = n->outs[i] ? ig_onnx_file_name(x, n->outs[i]) : unread_name(x, n, i);
     ig_proto_put_text(w, NODE_OUTPUT, name);
+    note_local(x, name);
   }
   char name[128];
   (void)snprintf(name, sizeof name, "node_%.110s", out);

@@ -68,6 +68,12 @@ static const ig_node *step_of(const ig_onnx *x, const ig_value *start, const ig_
   return one && starts_at_zero(x, start) ? n : NULL;
 }
 
+static bool is_true(const ig_value *v) {
+  const ig_node *n = call_of(v);
+  if (!n || n->op->number != IG_ID_SCALAR_TENSOR || n->npos == 0) return false;
+  return (n->args[0].kind == IG_KIND_BOOL && n->args[0].b) || is_number(&n->args[0], 1);
+}
+
 bool ig_onnx_read_course(const ig_onnx *x, const ig_node *n, const ig_graph *test,
                          const ig_graph *body, ig_onnx_course *course) {
   *course = (ig_onnx_course){.counter = IG_ONNX_NO_VALUE, .flag = IG_ONNX_NO_VALUE};
@@ -88,6 +94,7 @@ bool ig_onnx_read_course(const ig_onnx *x, const ig_node *n, const ig_graph *tes
     course->step = step_of(x, &carried->list.at[i], &next[i], i);
     if (course->step) course->counter = i;
   }
+  course->steady = course->flag < count && is_true(&next[course->flag]);
   bool read = course->flag < (size_t)s->number && picked[course->flag];
   return !read && (course->step || !bounded);
 }

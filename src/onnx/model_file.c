@@ -173,7 +173,7 @@ void ig_onnx_state_init(ig_onnx *x) {
   ig_alloc alloc = x->c->alloc;
   x->w = ig_proto_writer_make(alloc);
   x->arena = ig_arena_make(alloc);
-  x->rows = x->constants = x->dim_names = x->outputs = x->added = ig_map_make(alloc);
+  x->rows = x->constants = x->dim_names = x->outputs = x->added = x->local = ig_map_make(alloc);
   x->readers = x->makers = x->node_names = x->aliases = x->known = x->inferred = x->counted =
       ig_map_make(alloc);
   x->names = x->elements = x->sources = x->numbers = x->vectors = x->equal = ig_table_make(alloc);
@@ -197,7 +197,7 @@ void ig_onnx_state_free(ig_onnx *x) {
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) ig_table_free(tables[i]);
   ig_map *maps[] = {&x->rows,     &x->constants, &x->dim_names,  &x->outputs,
                     &x->readers,  &x->makers,    &x->node_names, &x->aliases,
-                    &x->inferred, &x->counted,   &x->added};
+                    &x->inferred, &x->counted,   &x->added,      &x->local};
   for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) ig_map_free(maps[i]);
   ig_onnx_fold_free(x);
   ig_onnx_known_free(x);

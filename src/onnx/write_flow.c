@@ -110,10 +110,9 @@ static void close_graph(ig_onnx *x, mark m) {
   ig_proto_close(&x->w, m.attr);
 }
 
-// An output of a graph must be produced inside it, under a new name: always a copy.
+// An output of a graph must be produced inside it, under a name of its own: others are copied.
 static void put_output(ig_onnx *x, const ig_value *v) {
-  const char *name = ig_onnx_operand(x, v, IG_DTYPE_COUNT);
-  const char *own = ig_onnx_emit1(x, "Identity", name, ig_onnx_fresh(x, "out"));
+  const char *own = ig_onnx_as_output(x, ig_onnx_operand(x, v, IG_DTYPE_COUNT));
   const ig_tensor *t = ig_onnx_tensor_of(v);
   if (t) {
     ig_onnx_put_value_info(x, IG_ONNX_GRAPH_OUTPUT, own, t);
@@ -257,8 +256,9 @@ static void put_course(ig_onnx *x, const ig_node *n, const ig_graph *body,
   x->step = outer;
   const ig_value *next = NULL;
   (void)ig_onnx_results_of(body, &next);
-  if (course->flag < count) again = ig_onnx_operand(x, &next[course->flag], IG_BOOL);
-  again = ig_onnx_emit1(x, "Identity", again, ig_onnx_fresh(x, "out"));
+  if (course->flag < count && !course->steady)
+    again = ig_onnx_operand(x, &next[course->flag], IG_BOOL);
+  again = ig_onnx_as_output(x, again);
   ig_onnx_put_scalar_info(x, IG_ONNX_GRAPH_OUTPUT, again, IG_BOOL);
   for (size_t i = 0; i < count; i++)
     if (i != course->counter && i != course->flag) put_output(x, &next[i]);
@@ -307,7 +307,7 @@ static void put_while(ig_onnx *x, const ig_node *n) {
     next[i] = ig_onnx_operand(x, &results[i], IG_DTYPE_COUNT);
   }
   const char *again = put_condition(x, test, next, given < count ? given : count, &n->args[3]);
-  again = ig_onnx_emit1(x, "Identity", again, ig_onnx_fresh(x, "out"));
+  again = ig_onnx_as_output(x, again);
   ig_onnx_put_scalar_info(x, IG_ONNX_GRAPH_OUTPUT, again, IG_BOOL);
   for (size_t i = 0; i < given; i++) put_output(x, &results[i]);
   close_graph(x, m);

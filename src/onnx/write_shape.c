@@ -2,6 +2,7 @@
 // ONNX of operators that rearrange elements: views, transpositions, slices. Sizes may be symbolic.
 #include <string.h>
 
+#include "ingot/aten.h"
 #include "onnx/convention.h"
 #include "onnx/writer.h"
 
@@ -409,8 +410,8 @@ static void stack(ig_onnx *x, const ig_onnx_call *call) {
   join(x, call, true);
 }
 
-// Each piece by itself: those of a weight are evaluated; of dynamic lengths it takes fewer nodes,
-// and before opset 13 Split has only constant ones.
+// Each piece by itself: those of a weight are evaluated; before opset 13 Split has only constant
+// lengths, and chunk is written so with the TorchScript conventions where they are dynamic.
 static void split_by_slices(ig_onnx *x, const ig_onnx_call *call, const char *in, int64_t axis) {
   const ig_value *pieces = &call->node->val;
   ig_int start = ig_const(0);
@@ -445,7 +446,8 @@ static void split(ig_onnx *x, const ig_onnx_call *call) {
     plain[i] = size.value;
   }
   const char *in = self_of(x, call);
-  if (known ? ig_onnx_is_weight(x, in) : x->options->torchscript || x->least < 13) {
+  bool chunk = x->options->torchscript && call->node->op->number == IG_ID_CHUNK;
+  if (known ? ig_onnx_is_weight(x, in) : chunk || x->least < 13) {
     split_by_slices(x, call, in, axis);
     return;
   }

@@ -77,6 +77,7 @@ typedef struct ig_onnx {
   size_t scope;                           // the innermost open one
   size_t inside;                          // how many sub-graphs deep
   const ig_node *node;                    // the one that is being written, for its metadata
+  ig_map local;                           // value made inside a sub-graph -> its scope + 1
   const ig_node *step;                    // what counts the rounds of a Loop, which does so itself
   struct ig_report *refused;              // calls without an ONNX equivalent; NULL: none so far
   size_t temps;
@@ -352,6 +353,9 @@ const char *ig_onnx_own_name(ig_onnx *x, const ig_node *n);  // of a node's resu
 // Names for all results of a node with several; unused ones get fresh names.
 const char **ig_onnx_result_names(ig_onnx *x, const ig_node *n, size_t count);
 void ig_onnx_learn_list(ig_onnx *x, const ig_node *n, const char *const *names, size_t count);
+// A value as an output of the sub-graph that is being written: a copy of what is made outside of
+// it, of its inputs, and of what is an output already.
+const char *ig_onnx_as_output(ig_onnx *x, const char *name);
 // What a sub-graph returns; their number.
 size_t ig_onnx_results_of(const ig_graph *g, const ig_value **at);
 
@@ -361,6 +365,7 @@ typedef struct ig_onnx_course {
   size_t counter;       // the carried value that counts the rounds from 0 on; or IG_ONNX_NO_VALUE
   size_t flag;          // the one that says whether there is another round; the same
   const ig_node *step;  // of the body: what counts; NULL: nothing
+  bool steady;          // it stays true
   bool bounded;         // there are at most `bound` rounds
   ig_int bound;
 } ig_onnx_course;

@@ -710,3 +710,11 @@ def test_a_loop_counts_its_rounds_and_carries_no_counter(model, args, inputs, ca
         want = model(*given)
         for a, b in zip(session.run(None, feeds), want if isinstance(want, tuple) else [want], strict=True):
             np.testing.assert_allclose(a, np.asarray(b), rtol=1e-5, atol=1e-5)
+
+
+def test_what_a_loop_makes_is_its_output_without_a_copy() -> None:
+    sink = io.BytesIO()
+    torch.onnx.export(torch.jit.script(_Counted()), (torch.rand(9, 4),), sink, dynamo=False)
+    (loop,) = _loops(onnx.load_from_string(sink.getvalue()).graph)
+    (body,) = [a.g for a in loop.attribute]
+    assert [n.op_type for n in body.node if n.op_type != "Constant"] == ["Gather", "Cast", "Mul", "Add", "Identity"]
