@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sessions: every kind of file as a function of arrays, and plans against the interpreter, bit for bit, on the node
 tests of ONNX, the archives of PyTorch's releases and programs of our own."""
+
 from __future__ import annotations
 
 import os
