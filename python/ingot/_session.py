@@ -112,7 +112,7 @@ class Session:
         self._session.compile(path)
 
     def cancel(self) -> None:
-        """Ends the call in progress in another thread, or else the next one, with KeyboardInterrupt before its next step."""
+        """End the call that another thread is in, or else the next one, with KeyboardInterrupt before the next step."""
         self._session.cancel()
 
     def reset(self) -> None:

@@ -2,7 +2,7 @@
 // The loop of peak.h; NAME and WIDTH (floats of a vector) are defined before it is included.
 #include "kernels/peak.h"
 
-typedef float peak_vector __attribute__((vector_size(WIDTH * sizeof(float))));
+typedef float peak_vector __attribute__((vector_size(4 * WIDTH)));
 
 #define EACH(f) f(0) f(1) f(2) f(3) f(4) f(5) f(6) f(7) f(8) f(9) f(10) f(11)
 #define START(k) peak_vector s##k = one * (float)(k);

@@ -32,7 +32,7 @@ $ ingot bench mlp.pt2 --seconds 0 --threads 1 --profile | sed -n 's/ \+/ /g; /sh
  peak: RATE GFLOP/s, f32, as a loop of nothing else reaches
 
 $ ingot bench mlp.pt2 --seconds 0 --threads 1 --profile --json | python3 -c "import json, sys; d = json.load(sys.stdin); print([(s['flops'], s['bytes']) for s in d['steps']], d['peak_flops'] > 1e8)"
-[(192.0, 304.0), (48.0, 192.0), (96.0, 176.0)] True
+[(192, 304), (24, 192), (96, 192)] True
 
 $ ingot bench mlp.pt2 --seconds 0 --threads 1 --trace t.json > /dev/null && python3 -c "import json; e = json.load(open('t.json'))['traceEvents']; print([(x['name'], x['ph'], x['args']['flops']) for x in e], all(a['ts'] + a['dur'] <= b['ts'] for a, b in zip(e, e[1:])))"
-[('linear', 'X', 192.0), ('relu', 'X', 48.0), ('linear_1', 'X', 96.0)] True
+[('linear', 'X', 192.0), ('relu', 'X', 24.0), ('linear_1', 'X', 96.0)] True

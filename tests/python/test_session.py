@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sessions: every kind of file as a function of arrays, and plans against the interpreter, bit for bit, on the node
 tests of ONNX, the archives of PyTorch's releases and programs of our own."""
+
 from __future__ import annotations
 
 import os
@@ -299,6 +300,37 @@ def test_node_tests_agree_with_the_interpreter(tmp_path: pathlib.Path) -> None:
             assert same(session(*args), want), (case.name, without)
         compared += 1
     assert compared > 500
+
+
+class Branching(nn.Module):
+    def __init__(self, positions: bool) -> None:
+        super().__init__()
+        self.positions = positions
+        self.inner = nn.Linear(8, 8)
+
+    def forward(self, x: ingot.Tensor) -> tuple[ingot.Tensor, ...]:
+        y = ingot.tanh(self.inner(x))
+        if self.positions:
+            return y.exp() + y, ingot.nonzero(y > 0), y[1:].sum() * x.shape[0]
+        z = ingot.cond(y.sum() > 0, lambda a: a * 2, lambda a: a - 1, (y,))
+        return z + y, y.exp(), x
+
+
+@pytest.mark.parametrize("positions", [False, True])
+def test_plans_with_interpreted_nodes_serve_all_sizes(tmp_path: pathlib.Path, positions: bool) -> None:
+    shapes = ({0: ingot.export.Dim("rows", min=1, max=64)},)
+    program = ingot.export.export(Branching(positions), (ingot.rand(5, 8),), dynamic_shapes=shapes)
+    ingot.export.save(program, tmp_path / "branching.pt2")
+    reference = ingot.open(tmp_path / "branching.pt2", interpret=True)
+    sessions = [ingot.open(tmp_path / "branching.pt2", without=words) for words in SWITCHES]
+    for rows in (5, 3, 2, 6, 1, 7, 4, 5):
+        x = ingot.rand(rows, 8) - 0.5
+        want = reference(x)
+        assert all(same(session(x), want) for session in sessions)
+        text = sessions[0].plan(x)
+        assert "  interpreted  " in text
+        # Positions are tried with numbers first; one row broadcasts.
+        assert "sizes: 1 of the inputs vary" in text or rows in ((1, 5) if positions else (1,))
 
 
 # ---- ONNX models of which only some nodes can be planned
