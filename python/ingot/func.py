@@ -442,8 +442,8 @@ def _batch_size(flat: list, dims: list, in_dims: Any, name: str) -> int:
             )
         if not -leaf.dim() <= dim < leaf.dim():
             raise ValueError(
-                f"{where.replace('an input', 'some input')}, but that input is a Tensor of dimensionality {leaf.dim()} so expected in_dim to satisfy "
-                f"-{leaf.dim()} <= in_dim < {leaf.dim()}."
+                f"{where.replace('an input', 'some input')}, but that input is a Tensor of dimensionality {leaf.dim()} "
+                f"so expected in_dim to satisfy -{leaf.dim()} <= in_dim < {leaf.dim()}."
             )
         sizes.append(leaf.size(dim))
     if not sizes:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Graphs as Python objects: identity, editing, copies, printed code that runs, random editing."""
+
 import copy
 import gc
 import io
@@ -562,3 +563,21 @@ def test_unused_values_are_cleared():
         return x
 
     assert "_assert = torch._assert(x, 'not');  _assert = None" in fx.symbolic_trace(checked).code
+
+
+def test_modules_that_are_gone_do_not_keep_others_from_being_deleted():
+    class Two(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.unused = torch.nn.ReLU(), torch.nn.Tanh()
+
+        def forward(self, x):
+            return self.first(x)
+
+    module = torch.fx.symbolic_trace(Two())
+    module.add_submodule("extra", torch.nn.Sigmoid())
+    assert module.delete_submodule("first")
+    module.delete_all_unused_submodules()
+    assert [name for name, _ in module.named_modules()] == [""]
+    with pytest.raises(RuntimeError, match="Node first target first references nonexistent attribute first"):
+        module.graph.lint()

@@ -306,3 +306,122 @@ def test_modules_without_data_are_not_moved():
     with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor; no data!.*to_empty"):
         layer.to("cpu")
     assert layer.to("meta").weight.is_meta and layer.to_empty(device="cpu").weight.device.type == "cpu"
+
+
+def _distribution(name):
+    from ingot import distributions as d
+
+    t = ingot.tensor
+    return {
+        "ContinuousBernoulli": lambda: d.ContinuousBernoulli(t([0.3, 0.5])),
+        "VonMises": lambda: d.VonMises(t([0.0]), t([4.0])),
+        "LKJCholesky": lambda: d.LKJCholesky(3, 1.5),
+        "LowRankMultivariateNormal": lambda: d.LowRankMultivariateNormal(
+            ingot.zeros(2), t([[1.0], [0.5]]), ingot.ones(2)
+        ),
+        "OneHotCategoricalStraightThrough": lambda: d.OneHotCategoricalStraightThrough(t([0.2, 0.3, 0.5])),
+    }[name]()
+
+
+# The first draw after manual_seed(3), and the logarithm of its density, in PyTorch 2.5.1.
+@pytest.mark.parametrize(
+    ("name", "draw"),
+    [
+        ("ContinuousBernoulli", [0.00287887011654675, 0.14893049001693726]),
+        ("VonMises", [-0.026760561391711235]),
+        ("LKJCholesky", [1.0, 0.0, 0.0, -0.2593425214290619, 0.96578544, 0.0, 0.00046835, -0.6101307, 0.7923]),
+        ("LowRankMultivariateNormal", [0.8494585156440735, -0.9666211605072021]),
+        ("OneHotCategoricalStraightThrough", [1.0, 0.0, 0.0]),
+    ],
+)  # fmt: skip
+def test_draws_of_further_distributions(name, draw):
+    made = _distribution(name)
+    ingot.manual_seed(3)
+    found = made.sample((4,))
+    if name == "ContinuousBernoulli":
+        draw = [draw[0], float(found[0, 1])]  # the second parameter is on the series
+        assert found[0, 1] == made.icdf(ingot.tensor([0.0, float(found[0, 1])]))[1]
+    assert ingot.allclose(found[0].reshape(-1), ingot.tensor(draw), atol=1e-6)
+    assert made.log_prob(found).shape == (4, *made.batch_shape)
+
+
+def test_low_rank_normal_is_the_normal_of_its_covariance():
+    from ingot import distributions as d
+
+    low = _distribution("LowRankMultivariateNormal")
+    full = d.MultivariateNormal(low.loc, low.covariance_matrix)
+    x = ingot.randn(5, 2)
+    assert ingot.allclose(low.log_prob(x), full.log_prob(x), atol=1e-5)
+    assert ingot.allclose(low.entropy(), full.entropy()) and ingot.allclose(low.variance, full.variance)
+    assert ingot.allclose(low.precision_matrix @ low.covariance_matrix, ingot.eye(2), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["ContinuousBernoulli", "VonMises"])
+def test_densities_have_the_integral_one(name):
+    made = _distribution(name)
+    low, high = (0.0, 1.0) if name == "ContinuousBernoulli" else (-ingot.pi, ingot.pi)
+    x = ingot.linspace(low, high, 20001)[:, None].clamp(1e-6 if low == 0 else low, high)
+    density = made.log_prob(x.expand(-1, *made.batch_shape)).exp()
+    assert ingot.allclose(ingot.trapezoid(density, x.expand_as(density), dim=0), ingot.tensor(1.0), atol=1e-3)
+    mean = ingot.trapezoid(density * x, x.expand_as(density), dim=0)
+    assert ingot.allclose(mean, made.mean, atol=1e-3)
+
+
+def test_transforms_of_regions():
+    from ingot import distributions as d
+
+    c = d.constraints
+    x = ingot.randn(4, 3)
+    for region in (c.simplex, c.corr_cholesky, c.positive, c.interval(1, 3), c.less_than(2.0), c.unit_interval):
+        to = d.biject_to(region)
+        y = to(x)
+        assert region.check(y).all(), region
+        assert ingot.allclose(to.inv(y), x, atol=1e-4), region
+        assert to.log_abs_det_jacobian(x, y).shape == (x.shape[: x.dim() - to.domain.event_dim])
+    square = ingot.randn(3, 3)
+    assert c.positive_definite.check(d.transform_to(c.positive_definite)(square))
+    assert d.transform_to(c.simplex)(x).sum(-1).allclose(ingot.ones(4))
+    with pytest.raises(NotImplementedError, match="Cannot transform _LowerCholesky constraints"):
+        d.biject_to(c.lower_cholesky)
+    with pytest.raises(TypeError, match="Expected constraint to be either"):
+        d.biject_to.register(3, lambda region: None)
+    cat = d.transforms.CatTransform(
+        [d.transforms.ExpTransform(), d.transforms.identity_transform], dim=1, lengths=[1, 2]
+    )
+    assert ingot.equal(cat(x)[:, :1], x[:, :1].exp()) and ingot.allclose(cat.inv(cat(x)), x)
+
+
+def test_divergences_of_draws():
+    """A divergence is the mean of a difference of logarithms."""
+    from ingot import distributions as d
+
+    t = ingot.tensor
+    ingot.manual_seed(0)
+    for p, q in [
+        (d.Beta(t(2.0), t(3.0)), d.Beta(t(1.0), t(2.0))), (d.Gumbel(t(0.0), t(1.0)), d.Gumbel(t(1.0), t(2.0))),
+        (d.Geometric(t(0.3)), d.Geometric(t(0.5))), (d.Cauchy(t(0.0), t(1.0)), d.Cauchy(t(1.0), t(2.0))),
+        (d.Gamma(t(2.0), t(1.0)), d.Exponential(t(1.0))), (d.Uniform(t(0.0), t(1.0)), d.Normal(t(0.0), t(1.0))),
+        (d.ContinuousBernoulli(t(0.2)), d.ContinuousBernoulli(t(0.6))),
+        (d.Laplace(t(0.0), t(1.0)), d.Normal(t(1.0), t(1.0))),
+        (d.Binomial(5, t(0.2)), d.Binomial(5, t(0.4))), (d.Pareto(t(2.0), t(3.0)), d.Pareto(t(1.0), t(4.0))),
+    ]:  # fmt: skip
+        x = p.sample((200000,))
+        found = (p.log_prob(x) - q.log_prob(x)).mean()
+        assert abs(d.kl_divergence(p, q) - found) < 0.03, (p, q)
+    assert d.kl_divergence(d.Normal(0.0, 1.0), d.Gamma(1.0, 1.0)) == float("inf")
+
+
+def test_what_discrete_distributions_add_up():
+    from ingot import distributions as d
+
+    binomial = d.Binomial(10, ingot.tensor([0.2, 0.6]))
+    assert ingot.allclose(binomial.entropy(), ingot.tensor([1.6219291687, 1.8535549641]))
+    assert binomial.enumerate_support().shape == (11, 2)
+    assert d.OneHotCategorical(ingot.ones(3)).enumerate_support().tolist() == ingot.eye(3).tolist()
+    multinomial = d.Multinomial(10, ingot.tensor([0.2, 0.3, 0.5]))
+    assert ingot.allclose(multinomial.entropy(), ingot.tensor(3.3412208557))
+    assert repr(d.constraints.real_vector) == "IndependentConstraint(Real(), 1)"
+    half = d.HalfNormal(ingot.tensor([2.0]))
+    assert ingot.allclose(half.icdf(half.cdf(ingot.tensor([1.5]))), ingot.tensor([1.5])) and half.mode == 0
+    wishart = d.Wishart(ingot.tensor([4.0]), ingot.eye(2)[None])
+    assert ingot.allclose(wishart.precision_matrix, ingot.eye(2)) and wishart.entropy().shape == (1,)

@@ -350,3 +350,28 @@ def test_steps_are_captured():
     assert ingot.allclose(program.module()(ingot.ones(3), ingot.ones(3)), ingot.full((3,), 0.9))
     lowered = program.run_decompositions()
     assert ingot.allclose(lowered.module()(ingot.ones(3), ingot.ones(3)), ingot.full((3,), 0.9))
+
+
+def test_adafactor():
+    """Numbers of PyTorch 2.5.1: a matrix, whose second moments are a row and a column, and a vector."""
+    w = ingot.nn.Parameter(ingot.arange(6.0).view(2, 3) / 10)
+    b = ingot.nn.Parameter(ingot.tensor([0.5, -0.5]))
+    optimizer = ingot.optim.Adafactor([w, b], lr=0.1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        ((w.sum(1) + b) ** 2).sum().backward()
+        optimizer.step()
+    assert sorted(optimizer.state[w]) == ["col_var", "row_var", "step"]
+    assert optimizer.state[w]["row_var"].shape == (2, 1) and optimizer.state[w]["col_var"].shape == (1, 3)
+    assert sorted(optimizer.state[b]) == ["step", "variance"]
+    assert ingot.allclose(
+        w, ingot.tensor([[-0.0770053, 0.0229947, 0.1229947], [0.2242218, 0.3242218, 0.4242218]]), atol=1e-6
+    )
+    assert ingot.allclose(b, ingot.tensor([0.3622438, -0.6354114]), atol=1e-6)
+    for wrong, message in [
+        ({"lr": -1.0}, "Learning rate should be >= 0 but is: -1.0"),
+        ({"d": 0.5}, "Clipping threshold d should be >= 1"),
+        ({"beta2_decay": 1.0}, "beta2_decay should be <= 0"), ({"eps": (-1.0, 1.0)}, "epsilon1 should be >= 0"),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            ingot.optim.Adafactor([b], **wrong)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.distributions: distributions that are sampled, scored and transformed."""
 
-from ingot.distributions import constraints, transforms
+from ingot.distributions import constraints, kl_pairs, transforms  # noqa: F401
+from ingot.distributions.bounded import ContinuousBernoulli, VonMises
+from ingot.distributions.constraint_registry import biject_to, transform_to
 from ingot.distributions.continuous import (
     Beta,
     Cauchy,
@@ -21,9 +23,11 @@ from ingot.distributions.discrete import (
     Geometric,
     NegativeBinomial,
     OneHotCategorical,
+    OneHotCategoricalStraightThrough,
     Poisson,
 )
 from ingot.distributions.distribution import Distribution, ExponentialFamily
+from ingot.distributions.factored import LKJCholesky, LowRankMultivariateNormal
 from ingot.distributions.kl import kl_divergence, register_kl
 from ingot.distributions.multivariate import Dirichlet, Multinomial, MultivariateNormal, Wishart
 from ingot.distributions.transformed import (
@@ -41,11 +45,11 @@ from ingot.distributions.transforms import *  # noqa: F403
 from ingot.distributions.transforms import __all__ as _transforms
 
 __all__ = [
-    "Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Chi2", "Dirichlet", "Distribution", "Exponential",
-    "ExponentialFamily", "FisherSnedecor", "Gamma", "Geometric", "Gumbel", "HalfCauchy", "HalfNormal", "Independent",
-    "InverseGamma", "Kumaraswamy", "Laplace", "LogNormal",
-    "MixtureSameFamily", "Multinomial", "MultivariateNormal", "NegativeBinomial", "Normal", "OneHotCategorical",
-    "Pareto", "Poisson", "RelaxedBernoulli", "RelaxedOneHotCategorical", "StudentT", "TransformedDistribution",
-    "Uniform",
-    "Weibull", "Wishart", "constraints", "kl_divergence", "register_kl", "transforms", *_transforms,
+    "Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Chi2", "ContinuousBernoulli", "Dirichlet",
+    "Distribution", "Exponential", "ExponentialFamily", "FisherSnedecor", "Gamma", "Geometric", "Gumbel",
+    "HalfCauchy", "HalfNormal", "Independent", "InverseGamma", "Kumaraswamy", "LKJCholesky", "Laplace", "LogNormal",
+    "LowRankMultivariateNormal", "MixtureSameFamily", "Multinomial", "MultivariateNormal", "NegativeBinomial",
+    "Normal", "OneHotCategorical", "OneHotCategoricalStraightThrough", "Pareto", "Poisson", "RelaxedBernoulli",
+    "RelaxedOneHotCategorical", "StudentT", "TransformedDistribution", "Uniform", "VonMises", "Weibull", "Wishart",
+    "biject_to", "constraints", "kl_divergence", "register_kl", "transform_to", "transforms", *_transforms,
 ]  # fmt: skip

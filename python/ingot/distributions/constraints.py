@@ -99,6 +99,9 @@ class _IndependentConstraint(Constraint):
             )
         return result.reshape(result.shape[: result.dim() - self.reinterpreted_batch_ndims] + (-1,)).all(-1)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__[1:]}({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
+
 
 class _Test(Constraint):
     """A region by a test of single values or events."""

@@ -242,6 +242,22 @@ class OneHotCategorical(Distribution):
     def entropy(self) -> Tensor:
         return self._categorical.entropy()
 
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        n = self.event_shape[0]
+        values = ingot.eye(n, dtype=self.probs.dtype, device=self.probs.device)
+        values = values.view((n,) + (1,) * len(self.batch_shape) + (n,))
+        return values.expand((n, *self.batch_shape, n)) if expand else values
+
+
+class OneHotCategoricalStraightThrough(OneHotCategorical):
+    """Draws whose gradient is that of the probabilities."""
+
+    has_rsample = True
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        probs = self.probs
+        return self.sample(sample_shape) + (probs - probs.detach())
+
 
 class Poisson(ExponentialFamily):
     """Counts of independent events."""
@@ -344,6 +360,7 @@ class Binomial(_Counted):
     arg_constraints: ClassVar = {
         "total_count": constraints.nonnegative_integer, "probs": constraints.unit_interval, "logits": constraints.real,
     }  # fmt: skip
+    has_enumerate_support = True
 
     def __init__(
         self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
@@ -379,8 +396,25 @@ class Binomial(_Counted):
         positive = self.logits.clamp(min=0)
         return coefficient + value * self.logits - n * (positive + ingot.log1p(ingot.exp(-self.logits.abs())))
 
+    def _one_count(self, what: str) -> int:
+        count = int(self.total_count.max())
+        if not bool((self.total_count.min() == count).all()):
+            raise NotImplementedError(f"Inhomogeneous total count not supported by `{what}`.")
+        return count
+
+    def entropy(self) -> Tensor:
+        self._one_count("entropy")
+        log_prob = self.log_prob(self.enumerate_support(False))
+        return -(ingot.exp(log_prob) * log_prob).sum(0)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        count = self._one_count("enumerate_support")
+        values = ingot.arange(1 + count, dtype=self._param.dtype, device=self._param.device)
+        values = values.view((-1,) + (1,) * len(self._batch_shape))
+        return values.expand((-1, *self._batch_shape)) if expand else values
+
 
 __all__ = [
-    "Bernoulli", "Binomial", "Categorical", "Geometric", "NegativeBinomial", "OneHotCategorical", "Poisson",
-    "clamp_probs",
+    "Bernoulli", "Binomial", "Categorical", "Geometric", "NegativeBinomial", "OneHotCategorical",
+    "OneHotCategoricalStraightThrough", "Poisson", "clamp_probs",
 ]  # fmt: skip

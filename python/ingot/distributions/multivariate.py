@@ -210,9 +210,35 @@ class Wishart(ExponentialFamily):
         lower = self._unbroadcasted_scale_tril
         return (lower @ lower.mT).expand(self._batch_shape + self._event_shape)
 
+    @lazy_property
+    def precision_matrix(self) -> Tensor:
+        return ingot.cholesky_inverse(self._unbroadcasted_scale_tril).expand(self._batch_shape + self._event_shape)
+
     @property
     def mean(self) -> Tensor:
         return self.df.view(self._batch_shape + (1, 1)) * self.covariance_matrix
+
+    @property
+    def mode(self) -> Tensor:
+        factor = self.df - self._event_shape[-1] - 1
+        factor = ingot.where(factor <= 0, math.nan, factor)
+        return factor.view(self._batch_shape + (1, 1)) * self.covariance_matrix
+
+    @property
+    def variance(self) -> Tensor:
+        v = self.covariance_matrix
+        diagonal = v.diagonal(dim1=-2, dim2=-1)
+        return self.df.view(self._batch_shape + (1, 1)) * (v.pow(2) + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
+
+    def entropy(self) -> Tensor:
+        nu, p = self.df, self._event_shape[-1]
+        half = self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        steps = ingot.arange(p, dtype=nu.dtype, device=nu.device).expand((*self._batch_shape, -1))
+        digammas = ingot.digamma((nu.unsqueeze(-1) - steps) / 2).sum(-1)
+        return (
+            (p + 1) * (p * math.log(2) / 2 + half) + ingot.mvlgamma(nu / 2, p=p) - (nu - p - 1) / 2 * digammas
+            + nu * p / 2
+        )  # fmt: skip
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         p = self._event_shape[-1]
@@ -287,6 +313,16 @@ class Multinomial(Distribution):
         logits = logits.clone(memory_format=ingot.contiguous_format)
         logits[(value == 0) & (logits == -math.inf)] = 0
         return ingot.lgamma(value.sum(-1) + 1) - ingot.lgamma(value + 1).sum(-1) + (logits * value).sum(-1)
+
+    def entropy(self) -> Tensor:
+        from ingot.distributions.discrete import Binomial
+
+        n = ingot.tensor(self.total_count)
+        counts = Binomial(self.total_count, self.probs)
+        support = counts.enumerate_support(expand=False)[1:]
+        weights = ingot.exp(counts.log_prob(support))
+        rest = (weights * ingot.lgamma(support + 1)).sum([0, -1])
+        return n * self._categorical.entropy() - ingot.lgamma(n + 1) + rest
 
 
 __all__ = ["Dirichlet", "Multinomial", "MultivariateNormal", "Wishart"]

@@ -78,6 +78,15 @@ class Independent(Distribution):
     def entropy(self) -> Tensor:
         return _sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
+    @property
+    def has_enumerate_support(self) -> bool:  # type: ignore[override]
+        return self.reinterpreted_batch_ndims == 0 and self.base_dist.has_enumerate_support
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        if self.reinterpreted_batch_ndims > 0:
+            raise NotImplementedError("Enumeration over cartesian product is not implemented")
+        return self.base_dist.enumerate_support(expand=expand)
+
     def expand(self, batch_shape: Any, _instance: Any = None) -> Independent:
         event = self.event_shape[: self.reinterpreted_batch_ndims]
         return Independent(self.base_dist.expand((*batch_shape, *event)), self.reinterpreted_batch_ndims)
@@ -263,6 +272,19 @@ class Weibull(TransformedDistribution):
     def mean(self) -> Tensor:
         return self.scale * ingot.exp(ingot.lgamma(1 + self.concentration_reciprocal))
 
+    @property
+    def mode(self) -> Tensor:
+        return self.scale * ((self.concentration - 1) / self.concentration) ** self.concentration.reciprocal()
+
+    @property
+    def variance(self) -> Tensor:
+        second = ingot.exp(ingot.lgamma(1 + 2 * self.concentration_reciprocal))
+        return self.scale.pow(2) * (second - ingot.exp(2 * ingot.lgamma(1 + self.concentration_reciprocal)))
+
+    def entropy(self) -> Tensor:
+        euler = 0.57721566490153286060
+        return euler * (1 - self.concentration_reciprocal) + ingot.log(self.scale * self.concentration_reciprocal) + 1
+
 
 class HalfNormal(TransformedDistribution):
     """The absolute value of a normal distribution around 0."""
@@ -292,6 +314,18 @@ class HalfNormal(TransformedDistribution):
             self._validate_sample(value)
         found = self.base_dist.log_prob(value) + math.log(2)
         return ingot.where(value >= 0, found, -math.inf)
+
+    @property
+    def mode(self) -> Tensor:
+        return ingot.zeros_like(self.scale)
+
+    def cdf(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        return 2 * self.base_dist.cdf(value) - 1
+
+    def icdf(self, prob: Tensor) -> Tensor:
+        return self.base_dist.icdf((prob + 1) / 2)
 
     def entropy(self) -> Tensor:
         return self.base_dist.entropy() - math.log(2)
@@ -442,6 +476,9 @@ class MixtureSameFamily(Distribution):
         super().__init__(
             component_distribution.batch_shape[:-1], component_distribution.event_shape, validate_args=validate_args
         )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(\n  {self.mixture_distribution},\n  {self.component_distribution})"
 
     @property
     def mixture_distribution(self) -> Categorical:

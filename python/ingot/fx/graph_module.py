@@ -246,8 +246,12 @@ class GraphModule(nn.Module):
             if node.op in ("call_module", "get_attr"):
                 parts = node.target.split(".")
                 used.update(".".join(parts[: i + 1]) for i in range(len(parts)))
-                if node.op == "call_module":
-                    used.update(f"{node.target}.{n}" for n, _ in self.get_submodule(node.target).named_modules() if n)
+                try:
+                    called = self.get_submodule(node.target) if node.op == "call_module" else None
+                except AttributeError:  # a module that is no longer there: lint() says so
+                    called = None
+                if called is not None:
+                    used.update(f"{node.target}.{n}" for n, _ in called.named_modules() if n)
         for name in [name for name, _ in self.named_modules() if name and name not in used]:
             self.delete_submodule(name)
 

@@ -3,6 +3,7 @@
 
 from ingot.optim import lr_scheduler, swa_utils
 from ingot.optim.adadelta import Adadelta
+from ingot.optim.adafactor import Adafactor
 from ingot.optim.adagrad import Adagrad
 from ingot.optim.adam import Adam
 from ingot.optim.adamax import Adamax
@@ -17,6 +18,6 @@ from ingot.optim.rprop import Rprop
 from ingot.optim.sgd import SGD
 
 __all__ = [
-    "ASGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "NAdam", "Optimizer", "RAdam", "RMSprop",
-    "Rprop", "SGD", "lr_scheduler", "swa_utils",
+    "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "NAdam", "Optimizer", "RAdam",
+    "RMSprop", "Rprop", "SGD", "lr_scheduler", "swa_utils",
 ]  # fmt: skip

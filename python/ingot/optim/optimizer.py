@@ -49,7 +49,7 @@ def _use_grad_for_differentiable(step: Callable) -> Callable:
 
     @functools.wraps(step)
     def run(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        with ingot.set_grad_enabled(self.defaults["differentiable"]):
+        with ingot.set_grad_enabled(self.defaults.get("differentiable", False)):
             return step(self, *args, **kwargs)
 
     return run
