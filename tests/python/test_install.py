@@ -125,7 +125,8 @@ def test_32_bit_systems_are_refused(tmp_path: pathlib.Path) -> None:
         pytest.skip("meson is not on the path")
     (tmp_path / "m32.ini").write_text(CROSS_32)
     options = ["--cross-file", str(tmp_path / "m32.ini"), f"-Dpython={sys.executable}"]
-    done = subprocess.run(["meson", "setup", str(tmp_path / "build"), str(ROOT), *options], capture_output=True, text=True)
+    command = ["meson", "setup", str(tmp_path / "build"), str(ROOT), *options]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode != 0
     assert "Ingot needs a 64-bit system" in done.stdout
     assert "This compiler makes 32-bit code" in done.stdout
