@@ -168,7 +168,7 @@ class Frame(_C.CompileCache):
             return
         if isinstance(error, AttributeError) and not isinstance(error.obj, Tensor):
             return  # whether an object has an attribute is known
-        if isinstance(error, _LOOKUPS):
+        if _is_lookup(error):
             raise exc.InternalTorchDynamoError(f"{_described(error)}{describe_stack(stack)}")
         raise exc.Unsupported(f"constant fold exception: {error!r}" + describe_stack(stack))
 
@@ -182,7 +182,7 @@ class Frame(_C.CompileCache):
         if frames and os.path.dirname(frames[-1].filename) == os.path.dirname(__file__):
             return  # says itself what is wrong with the compilation
         where = describe_stack(traceback.StackSummary.from_list([f for f in frames if is_users_file(f.filename)]))
-        if isinstance(error, _LOOKUPS):
+        if _is_lookup(error):
             raise exc.InternalTorchDynamoError(f"{_described(error)}{where}") from error
         raise exc.Unsupported(f"Observed exception\n{_described(error)}{where}") from error
 
@@ -340,7 +340,9 @@ class Frame(_C.CompileCache):
             )
 
 
-_LOOKUPS = (IndexError, NameError, AttributeError)  # PyTorch calls these its own errors
+def _is_lookup(error: BaseException) -> bool:
+    """Does PyTorch call this an error of its own? A variable without a value is one of the program."""
+    return isinstance(error, (IndexError, NameError, AttributeError)) and not isinstance(error, UnboundLocalError)
 
 
 _MOST_KINDS = 256  # of calls that are told apart
