@@ -1040,3 +1040,26 @@ def test_hooks_of_all_modules_see_the_modules_of_the_program(backend):
     expected = (layer(torch.ones(3, 2)) - 1) * 2
     assert all(torch.allclose(y, expected) for y in found)
     assert seen == [nn.Linear, nn.Linear]
+
+
+PARTS, LENGTHS = torch.tensor([1, 2]), torch.tensor([3, 2])
+
+
+def splits(x):
+    return (x * 2).tensor_split(PARTS)[1]
+
+
+def packs(x):
+    return nn.utils.rnn.pack_padded_sequence(x.reshape(3, 2, 1) + 1, LENGTHS).data
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("f", [splits, packs])
+def test_calls_whose_sizes_are_elements_of_a_tensor_from_elsewhere(f, backend):
+    """The elements are there while the calls are recorded, and no longer when a graph is made of them."""
+    compiled = torch.compile(f, backend=backend)
+    for k in range(3):
+        x = torch.arange(6.0) + k
+        assert torch.equal(compiled(x), f(x))
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="data|elements"):
+        torch.compile(f, backend=backend, fullgraph=True)(torch.arange(6.0))

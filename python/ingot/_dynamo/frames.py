@@ -99,6 +99,7 @@ class Frame(_C.CompileCache):
         self.made: dict[int, int] = {}  # entries by number of the flush
         self.seen: dict[Any, _Seen] = {}
         self.structures: set[int] = set()
+        self.untraced: set[int] = set()  # of recordings that no graph can have
         self.quiet: set[tuple] = set()  # kinds of calls in which nothing was caught
 
     def kind_to_watch(self, args: tuple, kwargs: dict) -> tuple | None:
@@ -197,7 +198,8 @@ class Frame(_C.CompileCache):
             if self.made.get(recording.number, 0) >= config.cache_size_limit:
                 return self._give_up(whole)
             try:
-                self._compile(recording, fn, args, kwargs)
+                if not self._compile(recording, fn, args, kwargs, whole):
+                    return False
             except Exception:
                 if not config.suppress_errors:
                     raise
@@ -222,25 +224,38 @@ class Frame(_C.CompileCache):
 
     # ---- compiling
 
-    def _compile(self, recording: Any, fn: Callable, args: tuple, kwargs: dict) -> None:
+    def _compile(self, recording: Any, fn: Callable, args: tuple, kwargs: dict, whole: bool) -> bool:
+        """False: no graph can have the calls."""
+        if recording.hash in self.untraced and not whole:
+            return False
         sources = Sources(fn, args, kwargs, recording.inputs, recording.number)
         how, must = self._plan(recording, sources)
-        graph = self._trace(recording, how, sources.names)
+        graph = self._trace(recording, how, sources.names, whole)
+        if graph is None:
+            return False
         module = fx.GraphModule(_attributes(graph), graph, "GraphModule")
         counters["stats"]["calls_captured"] += recording.calls
         counters["stats"]["unique_graphs"] += 1
         run = self._call_backend(module, _examples(module, recording.inputs))
         self._check_marks(recording, must, sources)
         recording.add(run)
+        return True
 
-    def _trace(self, recording: Any, how: bytes, names: list[str]) -> Any:
-        try:
-            return _traced(recording, how, names)
-        except Exception:
-            if not any(how):
+    def _trace(self, recording: Any, how: bytes, names: list[str], whole: bool) -> Any:
+        """None: a rule needs elements. While the calls were recorded, tensors from elsewhere had some."""
+        # Where a rule needs numbers, all of them are constants of this entry.
+        for as_planned in (True, False) if any(how) else (True,):
+            try:
+                return _traced(recording, how if as_planned else bytes(len(how)), names)
+            except MemoryError:
                 raise
-            # Some rule needs numbers: all of them are constants of this entry.
-            return _traced(recording, bytes(len(how)), names)
+            except Exception as error:
+                why = error
+        if whole:
+            raise exc.Unsupported(f"{_described(why)}{describe_stack(user_stack())}") from why
+        log.debug("%s %s runs uncompiled: %s", self.name, self.where, _described(why))
+        self.untraced.add(recording.hash)
+        return None
 
     def _call_backend(self, module: Any, examples: list[Any]) -> Callable:
         backend = self.settings.backend
