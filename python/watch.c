@@ -260,8 +260,8 @@ static int tell(watch *w, const char *module, const char *name) {
                                       w->by->whole ? Py_True : Py_False));
 }
 
-// The class in C that a function is a method of: a class in Python, whose name has no dot, counts as
-// the one it derives from. NULL: it is a method of none.
+// The class in C that a function is a method of: a class in Python, whose name has no dot, counts
+// as the one it derives from. NULL: it is a method of none.
 static const char *class_of(const PyCFunctionObject *f) {
   if (!f->m_self || PyModule_Check(f->m_self)) return NULL;
   const PyTypeObject *type =
