@@ -35,6 +35,7 @@ static const row effects_in_python[] = {
 };
 
 // Where one graph is wanted: the modules in C whose functions it may have, but for those behind.
+// Methods of built-in classes are named with their class.
 static const char *const pure_modules[] = {"builtins",    "math",         "_operator", "itertools",
                                            "_functools",  "_collections", "_typing",   "_abc",
                                            "collections", "numpy",        "ingot",     "re"};
@@ -48,18 +49,37 @@ static const row impure[] = {{"builtins", "hash"},
                              {"builtins", "vars"},
                              {"builtins", "dir"},
                              {"builtins", "__import__"},
-                             {"builtins", "sort"},
                              {"builtins", "ascii"},
                              {"builtins", "bin"},
                              {"builtins", "hex"},
-                             {"builtins", "popitem"},
-                             {"builtins", "remove"},
-                             {"builtins", "send"},
-                             {"builtins", "throw"},
-                             {"builtins", "close"},
+                             {"builtins", "oct"},
+                             {"builtins", "list.count"},
+                             {"builtins", "list.remove"},
+                             {"builtins", "list.sort"},
+                             {"builtins", "tuple.count"},
+                             {"builtins", "dict.popitem"},
+                             {"builtins", "set.difference_update"},
+                             {"builtins", "set.intersection_update"},
+                             {"builtins", "set.issubset"},
+                             {"builtins", "set.issuperset"},
+                             {"builtins", "set.symmetric_difference"},
+                             {"builtins", "frozenset.issubset"},
+                             {"builtins", "frozenset.issuperset"},
+                             {"builtins", "int.to_bytes"},
+                             {"builtins", "bytes.count"},
+                             {"builtins", "bytes.hex"},
+                             {"builtins", "bytes.startswith"},
+                             {"builtins", "range.count"},
+                             {"builtins", "range.index"},
+                             {"builtins", "generator.send"},
+                             {"builtins", "generator.throw"},
+                             {"builtins", "generator.close"},
+                             {"builtins", "coroutine.send"},
+                             {"builtins", "coroutine.throw"},
+                             {"builtins", "coroutine.close"},
                              {"_functools", "cmp_to_key"},
                              {"collections", "count"},
-                             {"collections", "index"},
+                             {"collections", "remove"},
                              {"collections", "move_to_end"},
                              {"collections", "popitem"},
                              {"collections", "rotate"},
@@ -240,19 +260,25 @@ static int tell(watch *w, const char *module, const char *name) {
                                       w->by->whole ? Py_True : Py_False));
 }
 
-// The module of a function in C: its own, or that of the class in C that it is a method of. A
-// built-in class has none, and a class in Python, whose name has no dot, the one it derives from.
-static const char *module_of(const PyCFunctionObject *f) {
-  PyObject *module = f->m_module;
-  if (module && PyUnicode_Check(module)) return PyUnicode_AsUTF8(module);
-  if (!f->m_self || PyModule_Check(f->m_self)) return "builtins";
-  if (py_is_tensor(f->m_self)) return "ingot";
+// The class in C that a function is a method of: a class in Python, whose name has no dot, counts
+// as the one it derives from. NULL: it is a method of none.
+static const char *class_of(const PyCFunctionObject *f) {
+  if (!f->m_self || PyModule_Check(f->m_self)) return NULL;
   const PyTypeObject *type =
       PyType_Check(f->m_self) ? (const PyTypeObject *)f->m_self : Py_TYPE(f->m_self);
   while (type->tp_base && (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !strchr(type->tp_name, '.')) {
     type = type->tp_base;
   }
-  return strchr(type->tp_name, '.') ? type->tp_name : "builtins";
+  return type->tp_name;
+}
+
+// The module of a function in C: its own, or that of its class. A built-in class has none.
+static const char *module_of(const PyCFunctionObject *f) {
+  PyObject *module = f->m_module;
+  if (module && PyUnicode_Check(module)) return PyUnicode_AsUTF8(module);
+  if (f->m_self && py_is_tensor(f->m_self)) return "ingot";
+  const char *class = class_of(f);
+  return class && strchr(class, '.') ? class : "builtins";
 }
 
 // May one graph have it? full: the module with its packages.
@@ -289,11 +315,17 @@ static int watch_c_call(watch *w, PyFrameObject *frame, PyObject *callee) {
   if (n >= sizeof module) return 0;
   memcpy(module, full, n);
   module[n] = 0;
+  char method[128];
+  const char *class = strcmp(module, "builtins") == 0 ? class_of(f) : NULL;
+  if (class && snprintf(method, sizeof method, "%s.%s", class, name) < (int)sizeof method) {
+    name = method;
+  }
   if (is_listed(pure, COUNT(pure), module, name, false)) return 0;
   bool found = is_listed(effects_in_c, COUNT(effects_in_c), module, name, false);
   bool refused = found || (w->by->whole && !is_pure(full, module, name));
   if (!refused) return 0;
-  return strcmp(name, "__exit__") == 0 ? tell_of_end(w, module, name) : tell(w, module, name);
+  bool ends_block = strcmp(f->m_ml->ml_name, "__exit__") == 0;
+  return ends_block ? tell_of_end(w, module, name) : tell(w, module, name);
 }
 
 // A function in Python starts. Only what the user's code itself calls counts.

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs that torch.compile does not make: one per float, of new memory alone, of calls that fail."""
+"""Graphs that torch.compile does not make: one per float, of new memory alone, of calls that fail; and calls that no
+graph can have."""
 
+import collections
 import math
 
 import pytest
@@ -95,3 +97,69 @@ def test_calls_that_catch_what_they_raise_are_not_compiled():
     for n in (1, 3, 4, 1, 3, 2, 5):
         assert torch.equal(g(x, n), f(x, n))
     assert backend.calls == 2
+
+
+REFUSED_METHODS = [
+    (list, "count", 1), (list, "remove", 1), (tuple, "count", 1), (set, "issubset", {1}), (frozenset, "issubset", {1}),
+    (collections.deque, "count", 1), (collections.deque, "remove", 1),
+]  # fmt: skip
+KNOWN_METHODS = [
+    (set, "remove", 1), (list, "index", 1), (tuple, "index", 1), (set, "isdisjoint", {1}), (str, "count", "1"),
+    (collections.deque, "index", 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "name", "arg"), REFUSED_METHODS + KNOWN_METHODS)
+def test_methods_of_one_name_are_told_apart_by_their_class(kind, name, arg):
+    values = "12" if kind is str else [1, 2]
+
+    def f(x):
+        getattr(kind(values), name)(arg)
+        return x + 1
+
+    compiled = torch.compile(f, backend="eager", fullgraph=True)
+    if (kind, name, arg) in REFUSED_METHODS:
+        with pytest.raises(torch._dynamo.exc.Unsupported, match=f"unsupported builtin .*{name}"):
+            compiled(torch.ones(2))
+    else:
+        assert compiled(torch.ones(2)).tolist() == [2, 2]
+
+
+def test_numbers_written_in_hexadecimal_are_told_apart_from_the_builtin():
+    f = torch.compile(lambda x: x + len((1.5).hex()), backend="eager", fullgraph=True)
+    assert f(torch.zeros(1)).tolist() == [len((1.5).hex())]
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="unsupported builtin hex"):
+        torch.compile(lambda x: x + len(hex(15)), backend="eager", fullgraph=True)(torch.zeros(1))
+
+
+def test_a_variable_without_a_value_is_an_error_of_the_program():
+    def f(x):
+        if x.shape[0] > 5:
+            y = 1
+        return x + y
+
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="UnboundLocalError"):
+        torch.compile(f, backend="eager", fullgraph=True)(torch.ones(2))
+
+
+PARTS, LENGTHS = torch.tensor([1, 2]), torch.tensor([3, 2])
+
+
+def splits(x):
+    return (x * 2).tensor_split(PARTS)[1]
+
+
+def packs(x):
+    return nn.utils.rnn.pack_padded_sequence(x.reshape(3, 2, 1) + 1, LENGTHS).data
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("f", [splits, packs])
+def test_calls_whose_sizes_are_elements_of_a_tensor_from_elsewhere(f, backend):
+    """The elements are there while the calls are recorded, and no longer when a graph is made of them."""
+    compiled = torch.compile(f, backend=backend)
+    for k in range(3):
+        x = torch.arange(6.0) + k
+        assert torch.equal(compiled(x), f(x))
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="data|elements"):
+        torch.compile(f, backend=backend, fullgraph=True)(torch.arange(6.0))

@@ -99,6 +99,7 @@ class Frame(_C.CompileCache):
         self.made: dict[int, int] = {}  # entries by number of the flush
         self.seen: dict[Any, _Seen] = {}
         self.structures: set[int] = set()
+        self.untraced: set[int] = set()  # of recordings that no graph can have
         self.quiet: set[tuple] = set()  # kinds of calls in which nothing was caught
 
     def kind_to_watch(self, args: tuple, kwargs: dict) -> tuple | None:
@@ -168,7 +169,7 @@ class Frame(_C.CompileCache):
             return
         if isinstance(error, AttributeError) and not isinstance(error.obj, Tensor):
             return  # whether an object has an attribute is known
-        if isinstance(error, _LOOKUPS):
+        if _is_lookup(error):
             raise exc.InternalTorchDynamoError(f"{_described(error)}{describe_stack(stack)}")
         raise exc.Unsupported(f"constant fold exception: {error!r}" + describe_stack(stack))
 
@@ -182,7 +183,7 @@ class Frame(_C.CompileCache):
         if frames and os.path.dirname(frames[-1].filename) == os.path.dirname(__file__):
             return  # says itself what is wrong with the compilation
         where = describe_stack(traceback.StackSummary.from_list([f for f in frames if is_users_file(f.filename)]))
-        if isinstance(error, _LOOKUPS):
+        if _is_lookup(error):
             raise exc.InternalTorchDynamoError(f"{_described(error)}{where}") from error
         raise exc.Unsupported(f"Observed exception\n{_described(error)}{where}") from error
 
@@ -197,7 +198,8 @@ class Frame(_C.CompileCache):
             if self.made.get(recording.number, 0) >= config.cache_size_limit:
                 return self._give_up(whole)
             try:
-                self._compile(recording, fn, args, kwargs)
+                if not self._compile(recording, fn, args, kwargs, whole):
+                    return False
             except Exception:
                 if not config.suppress_errors:
                     raise
@@ -222,25 +224,38 @@ class Frame(_C.CompileCache):
 
     # ---- compiling
 
-    def _compile(self, recording: Any, fn: Callable, args: tuple, kwargs: dict) -> None:
+    def _compile(self, recording: Any, fn: Callable, args: tuple, kwargs: dict, whole: bool) -> bool:
+        """False: no graph can have the calls."""
+        if recording.hash in self.untraced and not whole:
+            return False
         sources = Sources(fn, args, kwargs, recording.inputs, recording.number)
         how, must = self._plan(recording, sources)
-        graph = self._trace(recording, how, sources.names)
+        graph = self._trace(recording, how, sources.names, whole)
+        if graph is None:
+            return False
         module = fx.GraphModule(_attributes(graph), graph, "GraphModule")
         counters["stats"]["calls_captured"] += recording.calls
         counters["stats"]["unique_graphs"] += 1
         run = self._call_backend(module, _examples(module, recording.inputs))
         self._check_marks(recording, must, sources)
         recording.add(run)
+        return True
 
-    def _trace(self, recording: Any, how: bytes, names: list[str]) -> Any:
-        try:
-            return _traced(recording, how, names)
-        except Exception:
-            if not any(how):
+    def _trace(self, recording: Any, how: bytes, names: list[str], whole: bool) -> Any:
+        """None: a rule needs elements. While the calls were recorded, tensors from elsewhere had some."""
+        # Where a rule needs numbers, all of them are constants of this entry.
+        for as_planned in (True, False) if any(how) else (True,):
+            try:
+                return _traced(recording, how if as_planned else bytes(len(how)), names)
+            except MemoryError:
                 raise
-            # Some rule needs numbers: all of them are constants of this entry.
-            return _traced(recording, bytes(len(how)), names)
+            except Exception as error:
+                why = error
+        if whole:
+            raise exc.Unsupported(f"{_described(why)}{describe_stack(user_stack())}") from why
+        log.debug("%s %s runs uncompiled: %s", self.name, self.where, _described(why))
+        self.untraced.add(recording.hash)
+        return None
 
     def _call_backend(self, module: Any, examples: list[Any]) -> Callable:
         backend = self.settings.backend
@@ -340,7 +355,9 @@ class Frame(_C.CompileCache):
             )
 
 
-_LOOKUPS = (IndexError, NameError, AttributeError)  # PyTorch calls these its own errors
+def _is_lookup(error: BaseException) -> bool:
+    """Does PyTorch call this an error of its own? A variable without a value is one of the program."""
+    return isinstance(error, (IndexError, NameError, AttributeError)) and not isinstance(error, UnboundLocalError)
 
 
 _MOST_KINDS = 256  # of calls that are told apart
