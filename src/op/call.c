@@ -532,7 +532,7 @@ static void record(ig_ctx *c, const ig_op *op, const ig_value *given, ig_value *
   if (!ig_op_reshapes(op) || was) ig_infer(c, op, args, outs);
   if (c->mode->draft) ig_draft_follow(c, op, args, outs);
   ig_known_follow(c, op, given, args, outs);
-  if (c->status == IG_OK) ig_record(c, op, args, outs);
+  if (c->status == IG_OK && !ig_known_number(op, args, outs)) ig_record(c, op, args, outs);
   // A refused call has changed nothing: the nodes have the tensor again, which may have no other
   // owner.
   if (was && c->status != IG_OK)

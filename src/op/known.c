@@ -51,6 +51,14 @@ static bool results_are_single(const ig_op *op, const ig_value *outs) {
   return op->schema.nrets > 0;
 }
 
+bool ig_known_number(const ig_op *op, const ig_value *args, const ig_value *outs) {
+  bool number =
+      op->schema.nrets == 1 && (outs[0].kind == IG_KIND_INT || outs[0].kind == IG_KIND_FLOAT ||
+                                outs[0].kind == IG_KIND_BOOL);
+  ig_value real[IG_MAX_ARGS];
+  return number && !ig_value_expr(&outs[0]) && find_operands(op, args, real);
+}
+
 void ig_known_follow(ig_ctx *c, const ig_op *op, const ig_value *given, const ig_value *args,
                      const ig_value *outs) {
   if (c->status != IG_OK || ig_op_is_random(op) || ig_op_mutates(op) || op->user) return;

@@ -11,6 +11,10 @@
 void ig_known_follow(ig_ctx *c, const ig_op *op, const ig_value *given, const ig_value *args,
                      const ig_value *outs);
 
+// Whether what a call returned is a number that was read from a known element: a constant of the
+// program, which need not read it.
+bool ig_known_number(const ig_op *op, const ig_value *args, const ig_value *outs);
+
 // A real tensor with the element of a fake one; NULL: it is not known.
 ig_tensor *ig_known_find(const ig_tensor *fake);
 

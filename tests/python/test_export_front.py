@@ -90,6 +90,7 @@ def test_shapes_by_name_and_place():
         ({"x": {0: "n"}, "y": {"a": None}}, "Unexpected dimension mapped to index 0 in input tensor shape"),
         ({"x": (None, 2.5), "y": {"a": None}}, "Unexpected dimension #1 in input tensor shape"),
         ({"x": 3, "y": {"a": None}}, "Unexpected input tensor shape 3 specified at `dynamic_shapes['x']`"),
+        ({"x": "d", "y": {"a": None}}, "Unexpected input tensor shape d specified at `dynamic_shapes['x']`"),
         ({"x": {2: Dim("n")}, "y": {"a": None}}, "to be in the range [0:1] but got 2"),
         (({0: Dim("n", max=4)}, {"a": {0: Dim("n", max=5)}}), "Found different definitions Dim('n', min=0, max=4) and"),
     ],

@@ -468,3 +468,68 @@ def test_an_unflattened_module_checks_its_inputs():
         tree(torch.ones(5, 3))
     tree.check_input_constraints = False
     assert tree(torch.ones(5, 3)).shape == (5, 3)
+
+
+# ---- layers by themselves, and tensors that are passed several times ----
+
+
+class _Renamed(nn.Linear):
+    """Inherits the forward."""
+
+
+class _Wrapped(nn.Linear):
+    def forward(self, input):
+        return super().forward(input)
+
+
+@pytest.mark.parametrize(
+    "layer, names",
+    (
+        (nn.BatchNorm1d(2), ["p_fn_weight", "p_fn_bias", "b_fn_running_mean", "b_fn_running_var"]),
+        (nn.Sequential(nn.ReLU(), nn.Linear(2, 2, bias=False)), ["p_fn_1_weight"]),
+        (_Renamed(2, 2, bias=False), ["p_fn_weight"]),
+        (_Wrapped(2, 2, bias=False), ["p_weight"]),
+    ),
+)
+@pytest.mark.parametrize("export", (torch.export.export, torch.export.export_for_training))
+def test_a_layer_by_itself_is_called_as_a_function(layer, names, export):
+    """A strict capture calls a layer that is exported by itself as its function `fn`; targets are the layer's own."""
+    x = torch.randn(3, 2)
+    ep = export(layer.eval(), (x,), strict=True)
+    state = [s for s in ep.graph_signature.input_specs if s.target]
+    assert [s.arg.name for s in state][: len(names)] == names
+    assert {s.target for s in state} == set(layer.state_dict())
+    other = export(layer, (x,), strict=False)
+    assert not any("fn" in s.arg.name for s in other.graph_signature.input_specs)
+    for program in (ep.module(), other.module(), torch.export.unflatten(ep)):
+        torch.testing.assert_close(program(x), layer(x))
+
+
+class _Identity(nn.Module):
+    def forward(self, query, key, other):
+        return query * key + (1 if key is query else 2) * other
+
+
+@pytest.mark.parametrize("strict, text", ((True, "mul.Tensor(key, key)"), (False, "mul.Tensor(query, key)")))
+def test_a_tensor_that_is_passed_twice(strict, text):
+    """It is one object in a strict capture, the last of its inputs; all inputs are still checked."""
+    x, y = torch.ones(3), torch.ones(3)
+    ep = torch.export.export(_Identity(), (x, x, y), strict=strict)
+    assert text in ep.graph_module.code
+    assert [s.arg.name for s in ep.graph_signature.input_specs] == ["query", "key", "other"]
+    torch.testing.assert_close(ep.module()(x, x, y), torch.full((3,), 2.0 if strict else 3.0))
+    with pytest.raises(RuntimeError, match=r"Expected input at \*args\[0\]"):
+        ep.module()(torch.ones(4), x, y)
+
+
+class _Constants(nn.Module):
+    def forward(self, x):
+        s = torch.tensor(3)
+        return x[5 - s : 5 + s], x[: torch.tensor(2).item()] * float(torch.tensor(0.5))
+
+
+@pytest.mark.parametrize("strict", (True, False))
+def test_constants_that_are_read_leave_no_symbols(strict):
+    ep = torch.export.export(_Constants(), (torch.arange(9.0),), strict=strict)
+    assert ep.range_constraints == {}
+    assert not any("item" in str(n.target) for n in ep.graph.nodes)

@@ -62,6 +62,8 @@ def _check_inputs(inputs: list[Input], strict: bool) -> None:
 
 
 def _declare_inputs(inputs: list[Input], shapes: dict[tuple, Any], strict: bool) -> list[Any]:
+    """What the program gets for its inputs. In a strict capture, a tensor that is passed several times is one object in
+    the program too (`key is value`): the last of its inputs."""
     fakes = []
     for i in inputs:
         dims = shapes.get(i.path)
@@ -69,7 +71,10 @@ def _declare_inputs(inputs: list[Input], shapes: dict[tuple, Any], strict: bool)
             fakes.append(_C.capture_input(i.name, i.value))
         else:
             fakes.append(_C.capture_input(i.name, i.value, i.source if strict else i.flat_source, dims))
-    return fakes
+    if not strict:
+        return fakes
+    last = {id(i.value): fake for i, fake in zip(inputs, fakes, strict=True) if isinstance(fake, _C.Tensor)}
+    return [last.get(id(i.value), fake) for i, fake in zip(inputs, fakes, strict=True)]
 
 
 def _outputs(result: Any, strict: bool) -> tuple[list[Any], Any]:
@@ -163,7 +168,7 @@ class Run:
         stack = ModuleStack(self.state.modules, self.options, self.state)
         with stack:
             result = self.mod(*args, **kwargs)
-        shown = self.state.names_of(stack.shown())
+        shown = self.state.names_of(stack.shown(), strict)
         if not is_tracing():  # a trace follows what is assigned
             refuse_assigned(self.state.assigned_attributes())
         outputs, self.out_spec = _outputs(result, strict)

@@ -29,6 +29,11 @@ def is_layer(module: nn.Module) -> bool:
     return type(module).__module__.startswith("ingot.nn.") and not isinstance(module, _CONTAINERS)
 
 
+def is_layer_forward(module: nn.Module) -> bool:
+    """Whether what runs is PyTorch's: a layer, a container, or a class that inherits the forward of one."""
+    return (getattr(type(module).forward, "__module__", None) or "").startswith("ingot.nn.modules.")
+
+
 _NUMBERS = (_C.SymInt, _C.SymFloat, _C.SymBool)
 
 

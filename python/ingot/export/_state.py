@@ -15,10 +15,11 @@ from typing import Any
 
 from ingot import _C, nn
 from ingot._C import Tensor
-from ingot.export._modules import is_layer
+from ingot.export._modules import is_layer, is_layer_forward
 
 _OWN = frozenset(nn.Module().__dict__) - {"training"}
 CONTAINED = "self___"  # prefix of tensors that a strict capture found inside containers
+FUNCTION = "fn"  # the name of a layer that is captured by itself
 _ATOMS = frozenset((int, float, bool, str, type(None)))
 
 
@@ -259,15 +260,21 @@ class State:
         order += [(self._fakes[s], id(t)) for s, (_, t) in self._real.items() if id(t) in written]
         return order + [(value, id(value)) for value in kept]
 
-    def names_of(self, shown: dict[str, str]) -> dict[str, str]:
-        """For the state of modules of several names: its name -> what it is shown as."""
+    def names_of(self, shown: dict[str, str], strict: bool) -> dict[str, str]:
+        """For state that is shown under another name than its own, as that of modules of several names: name -> what it
+        is shown as."""
         out = {}
         for path, module in self.modules:
             if path in shown and shown[path] != path:
                 for key in (*module._parameters, *module._buffers):
                     out[f"{path}.{key}"] = f"{shown[path]}.{key}"
         out.update({name: read for _, name, read, _ in self._direct.values() if name != read})
-        return out
+        return self._below_function(out) if strict and is_layer_forward(self.module) else out
+
+    def _below_function(self, shown: dict[str, str]) -> dict[str, str]:
+        """A strict capture of a layer by itself does not enter it but calls it, as the function that it is given."""
+        names = (f"{path}.{key}" if path else key for path, m in self.modules for key in (*m._parameters, *m._buffers))
+        return {name: f"{FUNCTION}.{shown.get(name, name)}" for name in names}
 
     def tensors(self) -> Iterator[Tensor]:
         """All parameters and buffers."""

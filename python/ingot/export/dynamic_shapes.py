@@ -484,9 +484,10 @@ class _Reader:
                     case_name="dynamic_shapes_validation",
                 )
         else:
+            text = shape if isinstance(shape, str) else _shown(shape)
             raise UserError(
                 UserErrorType.INVALID_INPUT,
-                f"Unexpected input tensor shape {_shown(shape)} specified at `{at}` (expected either a list/tuple of "
+                f"Unexpected input tensor shape {text} specified at `{at}` (expected either a list/tuple of "
                 f"dimensions, or a dict mapping indices to dimensions, where each dimension is {_wanted()})",
                 case_name="dynamic_shapes_validation",
             )
