@@ -8,7 +8,7 @@
 #define NAME peak_portable
 #define WIDTH 4
 static ig_peak_fn NAME;
-#include "kernels/peak_loop.h"
+#include "kernels/peak_loop.inc"
 
 enum { TRIES = 8, STEPS = 100000 };  // a try takes a quarter of a millisecond
 
