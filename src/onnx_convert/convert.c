@@ -587,18 +587,20 @@ static void convert_functions(ig_cv *v, const ig_onnx_model *m) {
 }
 
 // Whether all initializers are inputs, which they need not be from IR version 4 on.
-static bool has_inputs_only(ig_alloc alloc, const ig_om_graph *g) {
-  ig_map inputs = ig_map_make(alloc);
+static bool has_inputs_only(ig_ctx *c, const ig_om_graph *g) {
+  ig_map inputs = ig_map_make(c->alloc);
   bool all = g->nsparse == 0 && g->ninits <= g->ninputs;
-  for (size_t i = 0; all && i < g->ninputs; i++) all = ig_map_put(&inputs, g->inputs[i].name);
+  for (size_t i = 0; all && i < g->ninputs; i++) {
+    all = ig_map_put(&inputs, g->inputs[i].name);
+    if (!all) (void)ig_fail(c, IG_NOMEM, "out of memory");
+  }
   for (size_t i = 0; all && i < g->ninits; i++) all = ig_map_find(&inputs, g->inits[i]->name);
   ig_map_free(&inputs);
   for (size_t i = 0; all && i < g->nnodes; i++) {
     const ig_om_node *n = &g->nodes[i];
     for (size_t k = 0; all && k < n->nattrs; k++) {
       const ig_om_attr *a = &n->attrs[k];
-      for (size_t j = 0; all && a->graphs && j < a->n; j++)
-        all = has_inputs_only(alloc, a->graphs[j]);
+      for (size_t j = 0; all && a->graphs && j < a->n; j++) all = has_inputs_only(c, a->graphs[j]);
     }
   }
   return all;
@@ -610,7 +612,7 @@ static int64_t ir_version(const ig_cv *v, const ig_onnx_model *m, int64_t source
   int64_t needed =
       target < IG_ONNX_OPSET_OLDEST ? old[target - OLDEST] : ig_onnx_ir_version((int)target);
   if (m->nfunctions && needed < 8) needed = 8;
-  if (needed == 3 && has_inputs_only(v->c->alloc, v->to.graph)) return needed;
+  if (needed == 3 && has_inputs_only(v->c, v->to.graph)) return needed;
   if (needed == 3) needed = 4;
   bool keep =
       target < source ? m->ir_version < needed && m->ir_version >= 4 : m->ir_version > needed;
@@ -633,7 +635,6 @@ static ig_status convert(ig_cv *v, const ig_onnx_model *m) {
   v->to.graph = convert_graph(v, m->graph);
   convert_functions(v, m);
   int64_t source = ig_om_opset_version(m->opsets, m->nopsets, "");
-  v->to.ir_version = ir_version(v, m, source);
   IG_RETURN_IF_ERR(v->c->status);
   if (v->refusals.failed) return ig_fail(v->c, IG_NOMEM, "out of memory");
   if (v->nrefused == 1)
@@ -643,6 +644,8 @@ static ig_status convert(ig_cv *v, const ig_onnx_model *m) {
     ig_fail_text(v->c, IG_UNSUPPORTED | IG_E_ONNX_CONVERSION,
                  "%s: %zu nodes cannot be said in opset %lld:\n%s", m->name, v->nrefused,
                  (long long)v->target, v->refusals.at);
+  IG_RETURN_IF_ERR(v->c->status);
+  v->to.ir_version = ir_version(v, m, source);
   IG_RETURN_IF_ERR(v->c->status);
   sweep_model(v, m->graph, v->to.graph);
   IG_RETURN_IF_ERR(ig_om_resolve(v->c, &v->to));

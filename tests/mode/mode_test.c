@@ -77,6 +77,7 @@ static void test_every_field(void **state) {
                       .watch = (void *)&something,
                       .group = (void *)&something,
                       .generator = (void *)&something,
+                      .draws = (void *)&something,
                       .clock = 4,
                       .need = (void *)&something,
                       .device = {IG_DEVICE_META, 3},
