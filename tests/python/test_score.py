@@ -17,6 +17,7 @@ import pytest
 
 import ingot as torch
 from ingot.batch import Predictor, score
+from ingot.batch.files import need
 from ingot.batch.sources import Csv, open_source
 
 hypothesis = pytest.importorskip("hypothesis")
@@ -541,3 +542,9 @@ def test_arrays_of_npz_stay_in_the_file(tmp_path: pathlib.Path) -> None:
     (tmp_path / "cut.npz").write_bytes(whole.replace(b"(5, 3)", b"(9, 3)"))  # more elements than the member has
     with pytest.raises((ValueError, zipfile.BadZipFile)):
         open_source(str(tmp_path / "cut.npz"))
+
+
+def test_missing_packages_are_named_with_their_extras(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(ModuleNotFoundError, match=r"the engine ray needs .* \(pip install 'ray\[data\]'\)"):
+        need("ray.data")

@@ -16,9 +16,9 @@ import numpy
 _PACKAGES = {
     "pyarrow": ("Parquet and Arrow files need", "pyarrow"),
     "PIL": ("images need", "pillow"),
-    "ray": ("the engine ray needs", "ray"),
+    "ray": ("the engine ray needs", "ray[data]"),
     "pandas": ("a pandas_udf needs", "pandas"),
-    "pyspark": ("the engine spark needs", "pyspark"),
+    "pyspark": ("the engine spark needs", "pyspark[sql]"),
 }
 
 
@@ -29,7 +29,7 @@ def need(package: str) -> Any:
     except ImportError as error:
         top = package.partition(".")[0]
         purpose, name = _PACKAGES[top]
-        raise ModuleNotFoundError(f"{purpose} the Python package {name} (pip install {name}): {error}") from None
+        raise ModuleNotFoundError(f"{purpose} the Python package {name} (pip install '{name}'): {error}") from None
 
 
 def kind_of(path: str) -> str:
