@@ -226,3 +226,15 @@ def test_nested_json_and_pickles_do_not_recurse(tmp_path):
     path.write_bytes(hostile.archive({"a/data.pkl": tower, "a/version": b"3"}, deflated=False))
     with pytest.raises((ValueError, NotImplementedError)):
         ingot.load(str(path))
+
+
+@pytest.mark.parametrize("dtype", [ingot.float32, ingot.float16, ingot.uint8, ingot.int64, ingot.complex64])
+def test_products_of_expanded_operands_are_not_added_up_one_by_one(dtype):
+    n = 2**40
+    x, y = ingot.tensor(3, dtype=dtype).expand(n), ingot.tensor(2, dtype=dtype).expand(n)
+    want = ingot.tensor(6 * n % 2**64).to(dtype) if dtype is ingot.uint8 else ingot.tensor(6.0 * n).to(dtype)
+    batch = ingot.bmm(x[None, None], y[None, :, None])
+    for found in (ingot.inner(x, y), ingot.mm(x[None], y[:, None])[0, 0], batch[0, 0, 0]):
+        assert found.dtype is dtype and ingot.equal(found, want)
+    total = ingot.addmm(ingot.ones(1, 1, dtype=dtype), x[None], y[:, None], beta=2, alpha=2)[0, 0]
+    assert ingot.equal(total, 2 * want + 2)

@@ -40,29 +40,50 @@ static int64_t to_whole(const ig_value *v) {
   return i;
 }
 
+// A number, so many times.
+static double real_times(const ig_value *v, int64_t times) {
+  return ig_value_f64(v) * (double)times;
+}
+static int64_t whole_times(const ig_value *v, int64_t times) {
+  return (int64_t)((uint64_t)to_whole(v) * (uint64_t)times);
+}
+static double complex complex_times(const ig_value *v, int64_t times) {
+  return to_complex(v) * (double)times;
+}
+
 // One row per dtype that has products: its name, element, scalar, and how a number becomes one.
-#define PRODUCTS(X)                                       \
-  X(F32, f32, float, float, ig_value_f64)                 \
-  X(F64, f64, double, double, ig_value_f64)               \
-  X(F16, f16, uint16_t, float, ig_value_f64)              \
-  X(BF16, bf16, uint16_t, float, ig_value_f64)            \
-  X(I64, i64, int64_t, int64_t, to_whole)                 \
-  X(I32, i32, int32_t, int32_t, to_whole)                 \
-  X(I16, i16, int16_t, int16_t, to_whole)                 \
-  X(I8, i8, int8_t, int8_t, to_whole)                     \
-  X(U8, u8, uint8_t, uint8_t, to_whole)                   \
-  X(C64, c64, float _Complex, float _Complex, to_complex) \
-  X(C128, c128, double _Complex, double _Complex, to_complex)
+#define PRODUCTS(X)                                          \
+  X(F32, f32, float, float, real_times)                      \
+  X(F64, f64, double, double, real_times)                    \
+  X(F16, f16, uint16_t, float, real_times)                   \
+  X(BF16, bf16, uint16_t, float, real_times)                 \
+  X(I64, i64, int64_t, int64_t, whole_times)                 \
+  X(I32, i32, int32_t, int32_t, whole_times)                 \
+  X(I16, i16, int16_t, int16_t, whole_times)                 \
+  X(I8, i8, int8_t, int8_t, whole_times)                     \
+  X(U8, u8, uint8_t, uint8_t, whole_times)                   \
+  X(C64, c64, float _Complex, float _Complex, complex_times) \
+  X(C128, c128, double _Complex, double _Complex, complex_times)
+
+// How often the same two elements are multiplied for a sum: operands that are expanded along the
+// dimension that is summed over repeat one, and one is enough. Below a size where it matters the
+// rounding is that of adding every product up.
+static int64_t repeats_of(const product *p) {
+  enum { WORTH = 1 << 20 };
+  return p->a_cs == 0 && p->b_rs == 0 && p->k >= WORTH ? p->k : 1;
+}
 
 static void prepare_product(ig_ctx *c, const ig_op *op, const product *p, ig_dtype d,
                             const ig_value *alpha, const ig_value *beta, ig_gemm_plan *plan,
                             ig_need *need) {
+  int64_t times = repeats_of(p);
+  int64_t k = times > 1 ? 1 : p->k;
   switch (d) {
-#define X(D, name, type, scalar, read)                                                        \
-  case IG_##D:                                                                                \
-    ig_gemm_prepare_##name(p->batch, p->m, p->n, p->k, (scalar)read(alpha), p->a_bs, p->a_rs, \
-                           p->a_cs, p->b_bs, p->b_rs, p->b_cs, (scalar)read(beta), p->c_bs,   \
-                           p->c_rs, plan, need);                                              \
+#define X(D, name, type, scalar, read)                                                            \
+  case IG_##D:                                                                                    \
+    ig_gemm_prepare_##name(p->batch, p->m, p->n, k, (scalar)read(alpha, times), p->a_bs, p->a_rs, \
+                           p->a_cs, p->b_bs, p->b_rs, p->b_cs, (scalar)read(beta, 1), p->c_bs,    \
+                           p->c_rs, plan, need);                                                  \
     break;
     PRODUCTS(X)
 #undef X
