@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers of floats with clamped results (__torch__.torch.classes.xnnpack): their parts and states.
-#include <math.h>
-
 #include "op/formula.h"
 #include "op/native.h"
 
@@ -36,7 +34,7 @@ static void clamped_destroy(ig_ref *ref) {
   ig_mem_free(p->head.alloc, p, sizeof *p);
 }
 
-// A number stands for all entries.
+// One number stands for both entries.
 static bool take_list(const ig_value *v, ig_int *to) {
   size_t n = v->kind == IG_KIND_INTS ? v->ints.n : v->kind == IG_KIND_LIST ? v->list.n : 0;
   if (n != 1 && n != 2) return false;

@@ -52,15 +52,17 @@ static void visit_row_major(ig_tensor *t, ig_row_fn *fn, draw *d) {
   int64_t step = t->ndim ? ig_strides(t)[last].value * size : 0;
   char *at = ig_tensor_data(t);
   d->dtype = t->dtype;
-  for (int at_dim = 0; at_dim >= 0;) {
+  int dim;
+  do {
     fn(d, &at, &step, n);
-    for (at_dim = last - 1; at_dim >= 0; at_dim--) {
-      at += ig_strides(t)[at_dim].value * size;
-      if (++index[at_dim] < ig_sizes(t)[at_dim].value) break;
-      at -= index[at_dim] * ig_strides(t)[at_dim].value * size;
-      index[at_dim] = 0;
+    for (dim = last - 1; dim >= 0; dim--) {
+      int64_t jump = ig_strides(t)[dim].value * size;
+      at += jump;
+      if (++index[dim] < ig_sizes(t)[dim].value) break;
+      at -= index[dim] * jump;
+      index[dim] = 0;
     }
-  }
+  } while (dim >= 0);
 }
 
 // x * scale + shift with one rounding, as PyTorch's builds do it. The product of two floats is

@@ -9,7 +9,9 @@ static void pack(ig_ctx *c, ig_class cls, const ig_value *args, ig_value *outs) 
   ig_clamped *p = ig_clamped_make(c, cls, args);
   if (p) outs[0] = ig_of_native(&p->head);
   if (!p && c->status == IG_OK) {
-    ig_fail_text(c, IG_RUNTIME, "%s: expected 1 or 2 numbers per list", c->op->schema.name);
+    ig_fail_text(c, IG_RUNTIME,
+                 "%s: expected lists of 1 or 2 numbers that are known, and real bounds",
+                 c->op->schema.name);
   }
 }
 static void pack_linear(ig_ctx *c, const ig_value *args, ig_value *outs) {
